@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# One non-recursive makefile: sources are found by wildcard, objects mirror the tree under $(O).
+
+CC        ?= cc
+ifeq ($(origin CC),default)
+CC        := $(CROSS_COMPILE)gcc
+endif
+AR        := $(CROSS_COMPILE)ar
+PKG_CONFIG ?= $(CROSS_COMPILE)pkg-config
+PREFIX    ?= /usr/local
+LIBDIR    ?= $(PREFIX)/lib
+DESTDIR   ?=
+SAN       ?=
+V         ?= 0
+TRIPLET   := $(patsubst %-,%,$(CROSS_COMPILE))
+comma     := ,
+O         ?= build$(if $(TRIPLET),/$(TRIPLET))$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
+VERSION   := $(shell sed -n 's/.*HWT_VERSION "\(.*\)"/\1/p' include/hwtrace/hwtrace.h)
+SOVERSION := 0
+
+ifeq ($(V),0)
+Q := @
+say = @printf '  %-6s %s\n' $(1) $(2)
+else
+Q :=
+say = @:
+endif
+
+PKGS      := libelf libdw capstone libzstd zlib libtraceevent
+WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
+OPT       ?= -O2 -g
+CFLAGS    ?=
+HWT_CFLAGS = -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=default -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -I. \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) $(CFLAGS)
+HWT_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
+# libipt and OpenCSD ship no usable .pc file in Debian 12; libstdc++ gives the C++ demangler
+LIBS       = $(if $(CROSS_COMPILE),-Wl$(comma)--allow-shlib-undefined) -lipt -lopencsd_c_api -lopencsd $(shell $(PKG_CONFIG) --libs $(PKGS)) -lstdc++ -lm -lpthread
+
+LIB_SRC   := $(sort $(wildcard hwtrace/*/*.c decoders/*/*.c correlate/*.c correlate/*/*.c))
+CLI_SRC   := $(sort $(wildcard cli/*.c cli/out/*.c))
+SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
+UNIT_SRC  := $(sort $(shell find tests/unit -name 'test_*.c' 2>/dev/null))
+FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
+TOOL_SRC  := $(sort $(wildcard tests/tools/*.c))
+
+obj        = $(patsubst %.c,$(O)/%.o,$(1))
+LIB_OBJ   := $(call obj,$(LIB_SRC))
+CLI_OBJ   := $(call obj,$(CLI_SRC))
+SUPPORT_OBJ := $(call obj,$(SUPPORT_SRC))
+UNIT_BIN  := $(patsubst %.c,$(O)/%,$(UNIT_SRC))
+FUZZ_BIN  := $(patsubst %.c,$(O)/%,$(FUZZ_SRC))
+BENCH_BIN := $(patsubst %.c,$(O)/%,$(BENCH_SRC))
+TOOL_BIN  := $(patsubst %.c,$(O)/%,$(TOOL_SRC))
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all lib cli deps unit check fuzz bench demo install uninstall clean layers analyze style FORCE
+
+all: lib cli
+
+lib: $(O)/libhwtrace.a $(O)/libhwtrace.so.$(SOVERSION) $(O)/libhwtrace.pc
+
+cli: $(O)/hwtrace
+
+# flags are part of every object's inputs: a change of CFLAGS rebuilds
+FLAGS_NOW = $(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS)
+$(O)/flags: FORCE
+	@mkdir -p $(O)
+	@printf '%s\n' '$(FLAGS_NOW)' | cmp -s - $@ || printf '%s\n' '$(FLAGS_NOW)' > $@
+
+$(O)/%.o: %.c $(O)/flags
+	$(call say,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HWT_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(O)/libhwtrace.a: $(LIB_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/libhwtrace.so.$(SOVERSION): $(LIB_OBJ) hwtrace/libhwtrace.map
+	$(call say,LD,$@)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -shared -Wl,-soname,libhwtrace.so.$(SOVERSION) \
+		-Wl,--version-script=hwtrace/libhwtrace.map -o $@ $(LIB_OBJ) $(LIBS)
+
+$(O)/libhwtrace.pc: hwtrace/libhwtrace.pc.in include/hwtrace/hwtrace.h
+	@mkdir -p $(@D)
+	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@PKGS@|$(PKGS)|' $< > $@
+
+$(O)/hwtrace: $(CLI_OBJ) $(O)/libhwtrace.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $(CLI_OBJ) $(O)/libhwtrace.a $(LIBS)
+
+# the same tool against the shared library: proves that cli/ needs nothing but the public API
+$(O)/hwtrace-shared: $(CLI_OBJ) $(O)/libhwtrace.so.$(SOVERSION)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $(CLI_OBJ) $(O)/libhwtrace.so.$(SOVERSION) -Wl,-rpath,'$$ORIGIN'
+
+$(O)/tests/unit/%: $(O)/tests/unit/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
+
+$(O)/tests/bench/%: $(O)/tests/bench/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
+
+$(O)/tests/tools/%: $(O)/tests/tools/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
+
+# replay driver: a fuzz target is an ordinary test of its corpus
+$(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(O)/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(O)/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
+
+deps:
+	@sh tests/deps.sh
+
+unit: $(UNIT_BIN)
+	@sh tests/run.sh $(UNIT_BIN)
+
+check: deps
+	@$(MAKE) --no-print-directory O=$(O) check-all
+
+check-all: all $(O)/hwtrace-shared layers style $(UNIT_BIN) $(TOOL_BIN)
+	@O=$(O) sh tests/run.sh $(UNIT_BIN) $(sort $(wildcard tests/golden/*.sh))
+
+layers:
+	@sh tests/layers.sh
+
+style:
+	@sh tests/style.sh
+
+demo: deps
+	@$(MAKE) --no-print-directory O=$(O) cli
+	@HWTRACE=$(O)/hwtrace sh fixtures/demo.sh
+
+fuzz:
+	@sh tests/fuzz/run.sh
+
+bench: all $(BENCH_BIN) $(TOOL_BIN)
+	@O=$(O) sh tests/bench/run.sh
+
+analyze:
+	@command -v cppcheck >/dev/null || { echo 'analyze: cppcheck is not installed; try: apt-get install cppcheck' >&2; exit 2; }
+	cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr --std=c11 -D__x86_64__ \
+		-Iinclude -I. hwtrace decoders correlate cli
+
+MAN       := $(sort $(wildcard cli/man/*.1))
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/hwtrace \
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -m 755 $(O)/hwtrace $(DESTDIR)$(PREFIX)/bin/hwtrace
+	install -m 644 $(O)/libhwtrace.a $(DESTDIR)$(LIBDIR)/libhwtrace.a
+	install -m 755 $(O)/libhwtrace.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libhwtrace.so.$(SOVERSION)
+	ln -sf libhwtrace.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libhwtrace.so
+	install -m 644 $(O)/libhwtrace.pc $(DESTDIR)$(LIBDIR)/pkgconfig/libhwtrace.pc
+	install -m 644 include/hwtrace/*.h $(DESTDIR)$(PREFIX)/include/hwtrace/
+	$(if $(MAN),install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/)
+	$(if $(wildcard cli/completion/hwtrace.bash),install -m 644 cli/completion/hwtrace.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hwtrace)
+	$(if $(wildcard cli/completion/_hwtrace),install -m 644 cli/completion/_hwtrace $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_hwtrace)
+	$(if $(wildcard cli/completion/hwtrace.fish),install -m 644 cli/completion/hwtrace.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/hwtrace.fish)
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/hwtrace $(DESTDIR)$(LIBDIR)/libhwtrace.a $(DESTDIR)$(LIBDIR)/libhwtrace.so \
+		$(DESTDIR)$(LIBDIR)/libhwtrace.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/pkgconfig/libhwtrace.pc \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/hwtrace \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_hwtrace \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/hwtrace.fish
+	rm -rf $(DESTDIR)$(PREFIX)/include/hwtrace
+
+clean:
+	rm -rf build
+
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HWT_FLOW_FLOW_H
+#define HWT_FLOW_FLOW_H
+
+/* Trace bytes and code to events. One stream per trace buffer. */
+#include <hwtrace/decode.h>
+#include <hwtrace/packet.h>
+#include <hwtrace/stream.h>
+
+#include "../../hwtrace/image/image.h"
+#include "../../hwtrace/source/capture.h"
+
+struct flow_args {
+	/* copied by the constructor with what it points to */
+	const struct hwt_interest *want;
+	const struct trace_buf *buf;		/* must outlive the stream, as all below */
+	struct hwt_image *image;
+	struct machine *machine;
+	/* not valid: events stay in their own clock domain */
+	const struct time_map *tsc;
+	uint32_t src;				/* index of the buffer */
+};
+
+/* Every flow stream starts with this, so that its work can be asked for. */
+struct flow_stream {
+	struct hwt_stream s;
+	struct hwt_flow_stats stats;
+};
+
+int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag);
+int flow_ocsd_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag);
+
+/* Packets of a buffer. Every packet source starts with this. */
+struct hwt_packets {
+	int (*next)(struct hwt_packets *ps, struct hwt_packet *pkt);
+	void (*close)(struct hwt_packets *ps);
+};
+int packets_pt_new(struct hwt_packets **out, const struct flow_args *a, struct hwt_diag *diag);
+int packets_ocsd_new(struct hwt_packets **out, const struct flow_args *a, struct hwt_diag *diag);
+
+/* "libipt 2.0.5", "OpenCSD 1.3.3": of the library in use. Static. */
+const char *flow_ipt_version(void);
+const char *flow_ocsd_version(void);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HWT_SOURCE_FILE_H
+#define HWT_SOURCE_FILE_H
+
+/* A regular file read through one bounded view. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hwtrace/err.h>
+
+struct file {
+	char *path;
+	const uint8_t *p;	/* all bytes: mapped, or read if small; NULL if empty */
+	uint64_t size;
+	int fd;			/* -1 for a memory file */
+	uint8_t how;		/* private: how @p is to be given back */
+};
+
+/*
+ * Opens @path; "-" is standard input, spooled to an unlinked file in $TMPDIR or /tmp. FIFOs given
+ * by name and
+ * anything that is no regular file, except standard input, are refused (E001): a reader must not
+ * hang.
+ */
+int file_open(struct file **out, const char *path, struct hwt_diag *diag);
+/*
+ * A view of memory that the caller keeps alive, for tests and fuzzers; @name is used in messages.
+ */
+int file_mem(struct file **out, const char *name, const void *p, size_t n);
+void file_close(struct file *f);	/* NULL is fine */
+
+/*
+ * Tells the system that bytes before @off will not be read again, so that resident memory stays
+ * flat.
+ */
+void file_done_before(const struct file *f, uint64_t off);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HWTRACE_DECODE_H
+#define HWTRACE_DECODE_H
+
+/* What a consumer wants, said before decoding, so that nothing else is made. */
+#include <stddef.h>
+#include <stdint.h>
+
+enum hwt_level {
+	HWT_LEVEL_HOLES,	/* gaps only: what "check" needs */
+	HWT_LEVEL_CALLS,	/* CALL, RETURN, exceptions, on/off, gaps; no ranges */
+	HWT_LEVEL_RANGES,	/* RANGE and all other events */
+	HWT_LEVEL_INSNS		/* every RANGE is expanded to INSN events */
+};
+
+struct hwt_addr_range { uint64_t lo, hi; };	/* both included */
+
+struct hwt_interest {
+	enum hwt_level level;
+	/* ranges or edges that touch none are dropped; borrowed */
+	const struct hwt_addr_range *addrs;
+	size_t naddrs;				/* 0: all addresses */
+	/* base clock, ns; 0 and HWT_TIME_UNKNOWN: all. Events without time pass */
+	uint64_t time_lo, time_hi;
+	const int32_t *cpus;			/* borrowed */
+	size_t ncpus;				/* 0: all */
+	const int32_t *tids;			/* pid or tid; borrowed */
+	size_t ntids;				/* 0: all */
+};
+
+#define HWT_INTEREST_ALL { .level = HWT_LEVEL_INSNS, .time_hi = HWT_TIME_UNKNOWN }
+
+/* Work counted by a flow stream, for tests and for the quality line. */
+struct hwt_flow_stats {
+	uint64_t bytes_in;	/* size of the trace buffer */
+	uint64_t bytes_decoded;	/* inside packets that were understood and used */
+	/* sum of gap.bytes; bytes_in == bytes_decoded + bytes_skipped at the end */
+	uint64_t bytes_skipped;
+	uint64_t bytes_lost;	/* sum of gap.lost: never were in the input */
+	/* instructions walked, whether asked for or not; for ranges of unknown path: 0 */
+	uint64_t insns;
+	uint64_t ranges;	/* ranges walked */
+	uint64_t events;	/* events handed to the consumer */
+	uint64_t gaps;		/* holes, whether asked for or not */
+	/* calls into the backend library: bounded by a linear function of bytes_in */
+	uint64_t steps;
+};
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HWTRACE_PACKET_H
+#define HWTRACE_PACKET_H
+
+/* Trace packets as they are in the buffer, for listing. Flow decoding does not go through here. */
+#include <stdint.h>
+
+enum hwt_proto {
+	HWT_PROTO_NONE, HWT_PROTO_PT, HWT_PROTO_ETM3, HWT_PROTO_PTM, HWT_PROTO_ETM4, HWT_PROTO_ETE,
+	HWT_PROTO_STM, HWT_PROTO_ITM
+};
+
+/* "Intel PT", "ETMv4", ...; static, never NULL. */
+const char *hwt_proto_name(unsigned proto);
+
+struct hwt_packet {
+	/* byte offset in the trace buffer (frames included for CoreSight) */
+	uint64_t off;
+	uint32_t size;		/* bytes of this packet; for CoreSight without frame bytes */
+	uint8_t  proto;		/* enum hwt_proto */
+	uint8_t  trace_id;	/* CoreSight trace id, 0 if none */
+	uint8_t  bad;		/* 1: these bytes are no packet; @text says why */
+	uint8_t  raw_size;	/* bytes valid in @raw */
+	uint8_t  raw[32];	/* the first bytes of the packet */
+	char     name[32];	/* "psb", "tip.pge", "I_ATOM_F1" */
+	char     text[160];	/* payload in words, "" if none */
+};
+
+struct hwt_packets;
+
+/* 1: @pkt is filled; 0: end of the buffer; negative: error. @pkt is owned by the caller. */
+int hwt_packets_next(struct hwt_packets *ps, struct hwt_packet *pkt);
+void hwt_packets_close(struct hwt_packets *ps);
+
+#endif

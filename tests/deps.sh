@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Installs what the build and the tests need on Debian 12; says what it does. Nothing missing: no output.
+set -u
+need="gcc make pkg-config libc6-dev libopencsd-dev libipt-dev libelf-dev libdw-dev libcapstone-dev libcmocka-dev libzstd-dev zlib1g-dev
+libtraceevent-dev libstdc++-12-dev linux-perf libopencsd-bin babeltrace2 trace-cmd clang libclang-rt-14-dev llvm zstd python3
+gcc-aarch64-linux-gnu qemu-user binutils-aarch64-linux-gnu"
+if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
+	if pkg-config --exists libelf libdw capstone libzstd zlib libtraceevent cmocka 2>/dev/null; then
+		exit 0
+	fi
+	echo "deps: this system has no apt-get. Install by hand the equivalents of these Debian 12 packages:" >&2
+	echo "$need" >&2
+	exit 2
+fi
+missing=
+for p in $need; do
+	case "$(dpkg-query -W -f='${Status}' "$p" 2>/dev/null)" in
+	*"ok installed"*) ;;
+	*) missing="$missing $p" ;;
+	esac
+done
+[ -z "$missing" ] && exit 0
+sudo=
+if [ "$(id -u)" != 0 ]; then
+	sudo=sudo
+	command -v sudo >/dev/null || { echo "deps: missing:$missing
+deps: not root and no sudo; as root run: apt-get install$missing" >&2; exit 2; }
+fi
+echo "deps: installing with ${sudo:+sudo }apt-get:$missing"
+# shellcheck disable=SC2086
+if ! DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y --no-install-recommends $missing >/dev/null 2>&1; then
+	$sudo apt-get update >/dev/null 2>&1
+	DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y --no-install-recommends $missing >/dev/null || {
+		echo "deps: apt-get failed; try: ${sudo:+sudo }apt-get install$missing" >&2
+		exit 2
+	}
+fi
