@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HWT_CORRELATE_EXPAND_H
+#define HWT_CORRELATE_EXPAND_H
+
+/* RANGE events to INSN events, by walking the code. */
+#include <hwtrace/decode.h>
+#include <hwtrace/image.h>
+#include <hwtrace/stream.h>
+
+/*
+ * Takes @up, also on failure. All other events pass through. Where the walk does not arrive at
+ * the range's
+ * last instruction after its count, what is proven goes out, then a GAP bad-image.
+ */
+int expand_new(struct hwt_stream **out, struct hwt_image *image, const struct hwt_interest *want,
+	       struct hwt_stream *up);
+
+#endif

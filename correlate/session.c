@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A capture as the public API shows it: the one place where sources, flow and image meet. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <hwtrace/hwtrace.h>
+
+#include "../decoders/flow/flow.h"
+#include "../hwtrace/source/capture.h"
+#include "expand.h"
+
+struct hwt_session {
+	struct capture *cap;
+};
+
+/* What hwt_session_flow() hands out: the top of a chain, and the flow stream below that counts. */
+struct session_stream {
+	struct hwt_stream s;
+	struct hwt_stream *top;
+	const struct flow_stream *flow;
+};
+
+int hwt_session_open(struct hwt_session **out, const char *path, const struct hwt_open_opts *opts,
+		     struct hwt_diag *diag)
+{
+	struct hwt_open_opts o = { .size = sizeof(o) };
+	struct hwt_session *s;
+	int rc;
+
+	if (diag)
+		*diag = (struct hwt_diag){ .off = HWT_NO_OFF };
+	if (opts) {
+		if (opts->size < sizeof(size_t))
+			return diag_set(diag, -EINVAL, 0, NULL, HWT_NO_OFF,
+				"size of the options is not set");
+		memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
+	}
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return diag_set(diag, -ENOMEM, 3, path, HWT_NO_OFF, "out of memory");
+	rc = source_open(&s->cap, path, &o, diag);
+	if (rc < 0) {
+		free(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
+}
+
+void hwt_session_close(struct hwt_session *s)
+{
+	if (!s)
+		return;
+	capture_free(s->cap);
+	free(s);
+}
+
+const struct hwt_note *hwt_session_note(const struct hwt_session *s, size_t i)
+{
+	return i < s->cap->notes.n ? &s->cap->notes.v[i] : NULL;
+}
+
+static const char *text(const char *s)
+{
+	return s ? s : "";
+}
+
+void hwt_session_info(const struct hwt_session *s, struct hwt_capture_info *out)
+{
+	const struct capture *c = s->cap;
+	struct hwt_map m;
+
+	*out = (struct hwt_capture_info){
+		.format = text(c->format), .path = text(c->path), .time_start = c->time_start,
+		.clock = text(c->clock), .arch = text(c->arch), .host = text(c->host),
+		.release = text(c->release), .cmdline = text(c->cmdline), .cpu = text(c->cpu),
+		.nevents = c->nevents, .nbufs = c->nbufs, .ntasks = machine_tasks(c->machine),
+	};
+	for (size_t i = 0; i < c->nfiles; i++)
+		out->size += c->files[i]->size;
+	while (hwt_image_map_at(c->image, out->nmaps, &m))
+		out->nmaps++;
+}
+
+const char *hwt_session_fact(const struct hwt_session *s, size_t i, const char **value)
+{
+	if (i >= s->cap->nfacts)
+		return NULL;
+	*value = s->cap->facts[i].value;
+	return s->cap->facts[i].key;
+}
+
+size_t hwt_session_bufs(const struct hwt_session *s)
+{
+	return s->cap->nbufs;
+}
+
+int hwt_session_buf(const struct hwt_session *s, size_t i, struct hwt_buf_info *out)
+{
+	const struct trace_buf *b;
+
+	if (i >= s->cap->nbufs)
+		return -EINVAL;
+	b = &s->cap->bufs[i];
+	*out = (struct hwt_buf_info){
+		.name = text(b->name), .file = text(s->cap->path), .nsources = (uint8_t)b->ncfgs,
+		.formatted = b->framing, .cpu = b->cpu, .pid = b->pid, .tid = b->tid,
+		.lost = b->lost_after, .nspans = b->nspans,
+	};
+	for (size_t k = 0; k < b->nspans; k++) {
+		out->size += b->spans[k].size;
+		out->lost += b->spans[k].lost_before;
+	}
+	if (b->nspans && b->spans[0].file)
+		out->file = b->spans[0].file->path;
+	for (size_t k = 0; k < b->ncfgs; k++) {
+		if (k && out->proto != b->cfgs[k].proto) {
+			out->proto = HWT_PROTO_NONE;
+			break;
+		}
+		out->proto = b->cfgs[k].proto;
+	}
+	return 0;
+}
+
+int hwt_session_src(const struct hwt_session *s, size_t i, size_t k, struct hwt_src_info *out)
+{
+	const struct trace_cfg *cfg;
+
+	if (i >= s->cap->nbufs || k >= s->cap->bufs[i].ncfgs)
+		return 0;
+	cfg = &s->cap->bufs[i].cfgs[k];
+	*out = (struct hwt_src_info){
+		.name = text(cfg->name), .proto = cfg->proto, .trace_id = cfg->trace_id,
+		.cpu = cfg->cpu, .core = text(cfg->core),
+	};
+	return 1;
+}
+
+/* Arguments of a decoder for buffer @i; @pt tells which backend it is for. */
+static int flow_args(struct hwt_session *s, size_t i, const struct hwt_interest *want,
+		     struct flow_args *a, bool *pt, struct hwt_diag *diag)
+{
+	if (diag)
+		*diag = (struct hwt_diag){ .off = HWT_NO_OFF };
+	if (i >= s->cap->nbufs)
+		return diag_set(diag, -EINVAL, 0, s->cap->path, HWT_NO_OFF, "no trace buffer %zu",
+			i);
+	*a = (struct flow_args){
+		.want = want, .buf = &s->cap->bufs[i], .image = s->cap->image,
+		.machine = s->cap->machine, .tsc = &s->cap->tsc, .src = (uint32_t)i,
+	};
+	*pt = a->buf->ncfgs && a->buf->cfgs[0].proto == HWT_PROTO_PT;
+	if (!a->buf->ncfgs)
+		return diag_set(diag, -HWT_E_FORMAT, 25, s->cap->path, HWT_NO_OFF,
+				"trace buffer \"%s\" has no configured source", text(a->buf->name));
+	return 0;
+}
+
+int hwt_session_packets(struct hwt_session *s, size_t i, struct hwt_packets **out,
+			struct hwt_diag *diag)
+{
+	static const struct hwt_interest all = HWT_INTEREST_ALL;
+	struct flow_args a;
+	bool pt;
+	int rc = flow_args(s, i, &all, &a, &pt, diag);
+
+	if (rc < 0)
+		return rc;
+	return pt ? packets_pt_new(out, &a, diag) : packets_ocsd_new(out, &a, diag);
+}
+
+int hwt_packets_next(struct hwt_packets *ps, struct hwt_packet *pkt)
+{
+	return ps->next(ps, pkt);
+}
+
+void hwt_packets_close(struct hwt_packets *ps)
+{
+	if (ps)
+		ps->close(ps);
+}
+
+static int session_next(struct hwt_stream *s, struct hwt_event *ev, int max)
+{
+	struct session_stream *ss = hwt_container_of(s, struct session_stream, s);
+
+	return hwt_stream_next(ss->top, ev, max);
+}
+
+static void session_close(struct hwt_stream *s)
+{
+	struct session_stream *ss = hwt_container_of(s, struct session_stream, s);
+
+	hwt_stream_close(ss->top);
+	free(ss);
+}
+
+static const struct hwt_stream_ops session_ops = { session_next, session_close };
+
+int hwt_session_flow(struct hwt_session *s, size_t i, const struct hwt_interest *want,
+		     struct hwt_stream **out, struct hwt_diag *diag)
+{
+	struct session_stream *ss;
+	struct flow_args a;
+	bool pt;
+	int rc = flow_args(s, i, want, &a, &pt, diag);
+
+	if (rc < 0)
+		return rc;
+	ss = calloc(1, sizeof(*ss));
+	if (!ss)
+		return diag_set(diag, -ENOMEM, 3, s->cap->path, HWT_NO_OFF, "out of memory");
+	rc = pt ? flow_ipt_new(&ss->top, &a, diag) : flow_ocsd_new(&ss->top, &a, diag);
+	if (rc < 0)
+		goto fail;
+	ss->flow = hwt_container_of(ss->top, struct flow_stream, s);
+	if (want->level >= HWT_LEVEL_INSNS) {
+		rc = expand_new(&ss->top, s->cap->image, want, ss->top);
+		if (rc < 0) {
+			diag_set(diag, rc, 3, s->cap->path, HWT_NO_OFF, "out of memory");
+			goto fail;	/* expand_new() closed the flow stream */
+		}
+	}
+	ss->s.ops = &session_ops;
+	ss->s.name = text(a.buf->name);
+	*out = &ss->s;
+	return 0;
+fail:
+	free(ss);
+	return rc;
+}
+
+void hwt_flow_stats(const struct hwt_stream *s, struct hwt_flow_stats *out)
+{
+	if (s->ops == &session_ops)
+		*out = hwt_container_of((struct hwt_stream *)s, struct session_stream,
+			s)->flow->stats;
+	else
+		*out = (struct hwt_flow_stats){ 0 };
+}
+
+int hwt_session_events(struct hwt_session *s, struct hwt_stream **out, struct hwt_diag *diag)
+{
+	if (!s->cap->events)
+		return diag_set(diag, -ENOENT, 0, s->cap->path, HWT_NO_OFF,
+				"a %s capture holds no kernel-side events", text(s->cap->format));
+	return s->cap->events(s->cap, out, diag);
+}
+
+const char *hwt_event_name(const struct hwt_session *s, const struct hwt_event *ev)
+{
+	const char *name = s->cap->event_name ? s->cap->event_name(s->cap, ev) : NULL;
+
+	return name ? name : "record";
+}
+
+size_t hwt_event_text(const struct hwt_session *s, const struct hwt_event *ev, char *buf,
+	size_t size)
+{
+	if (size)
+		buf[0] = 0;
+	return s->cap->event_text ? s->cap->event_text(s->cap, ev, buf, size) : 0;
+}
+
+struct hwt_image *hwt_session_image(struct hwt_session *s)
+{
+	return s->cap->image;
+}
+
+const char *hwt_session_comm(const struct hwt_session *s, int32_t tid)
+{
+	return machine_comm(s->cap->machine, tid);
+}
+
+const char *hwt_backend(unsigned i)
+{
+	switch (i) {
+	case 0: return flow_ipt_version();
+	case 1: return flow_ocsd_version();
+	}
+	return NULL;
+}
