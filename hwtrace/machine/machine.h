@@ -51,6 +51,7 @@ struct machine_cursor {
 struct machine_run {
 	uint64_t time;			/* base ns */
 	int32_t pid, tid;
+	uint32_t seq;			/* order of addition, decides between equal times */
 	uint8_t flags;
 };
 

@@ -95,7 +95,7 @@ struct capture {
 	const char *path;
 	struct file **files;	/* closed with the capture */
 	size_t nfiles;
-	/* in the arena or made by reader; spans and cfgs arrays are in the arena */
+	/* grown only by the helpers below, as are the arrays of spans, cfgs, files and facts */
 	struct trace_buf *bufs;
 	size_t nbufs;
 	struct hwt_image *image;	/* filled with maps by the reader */
