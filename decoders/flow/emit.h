@@ -5,29 +5,52 @@
 /*
  * From walked ranges to the events that were asked for; shared by the flow backends. It holds the
  * interest, counts, drops what nobody wants before an event is built, and at HWT_LEVEL_CALLS
- * turns the end of
- * a range and the start of the next into CALL and RETURN edges (tail calls by image_entry()).
+ * turns the end of a range and the start of the next into CALL and RETURN edges.
+ *
+ * HWT_LEVEL_HOLES: GAP only. HWT_LEVEL_CALLS: CALL and RETURN made of ranges (FAR_CALL and
+ * FAR_RETURN too, the latter with HWT_F_INTR; a jump to another function's first instruction is a
+ * CALL with HWT_F_TAIL), and as they are ON, OFF, GAP, EXCEPTION, ERET, ASPACE, TX, NOPATH and
+ * SCHED_SWITCH; no CALL is made of an EXCEPTION. HWT_LEVEL_RANGES: everything.
+ * HWT_LEVEL_INSNS: a range is expanded while it is taken out; what can not be read or decoded
+ * any more stays a RANGE.
  */
 #include <stdbool.h>
 
 #include "flow.h"
 
 #define EMIT_RING 512		/* events; a power of two */
+#define EMIT_HELD 4		/* events that wait behind an edge */
+#define EMIT_STEP (EMIT_HELD + 2)	/* most events that one call below puts into the ring */
 
 struct emit_cpu {		/* per trace id or CPU: an edge waits for its target */
 	struct hwt_event pending;	/* CALL or RETURN without target; type NONE: none */
+	struct hwt_event held[EMIT_HELD];	/* came after it; they keep their order */
+	unsigned nheld;
+};
+
+/* A range of which the instructions from @at on are still to be handed out. */
+struct emit_expand {
+	struct hwt_event range;
+	uint64_t at;			/* next instruction */
+	uint64_t code_at;		/* address of code[0] */
+	uint32_t left;			/* instructions, 0: no range is being expanded */
+	uint32_t code_n;
+	uint8_t code[256];
 };
 
 struct emit {
 	struct hwt_flow_stats *stats;
 	struct hwt_interest want;	/* own copies of its arrays */
+	bool narrow;			/* the interest restricts time, place or owner */
 	struct hwt_image *image;
 	struct emit_cpu *cpus;		/* indexed by trace id (128), or one */
 	unsigned ncpus;
 	unsigned head, tail;		/* ring positions; head - tail events wait */
+	struct emit_expand x;
 	struct hwt_event ring[EMIT_RING];
 };
 
+/* 0, -EINVAL for an interest that is none, -ENOMEM; after a failure emit_fini() is fine. */
 int emit_init(struct emit *e, const struct flow_args *a, struct hwt_flow_stats *stats,
 	unsigned ncpus);
 void emit_fini(struct emit *e);

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "emit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *copy(const void *v, size_t n, size_t size)
+{
+	void *p;
+
+	if (!n)
+		return NULL;
+	if (!v || n > SIZE_MAX / size)
+		return NULL;
+	p = malloc(n * size);
+	if (p)
+		memcpy(p, v, n * size);
+	return p;
+}
+
+int emit_init(struct emit *e, const struct flow_args *a, struct hwt_flow_stats *stats,
+	      unsigned ncpus)
+{
+	const struct hwt_interest *w = a->want;
+
+	memset(e, 0, sizeof(*e));
+	e->stats = stats;
+	e->image = a->image;
+	if (w->level > HWT_LEVEL_INSNS || (w->naddrs && !w->addrs) || (w->ncpus && !w->cpus) ||
+	    (w->ntids && !w->tids))
+		return -EINVAL;
+	e->want = *w;
+	e->want.addrs = copy(w->addrs, w->naddrs, sizeof(*w->addrs));
+	e->want.cpus = copy(w->cpus, w->ncpus, sizeof(*w->cpus));
+	e->want.tids = copy(w->tids, w->ntids, sizeof(*w->tids));
+	e->narrow = w->naddrs || w->ncpus || w->ntids || w->time_lo ||
+		w->time_hi != HWT_TIME_UNKNOWN;
+	e->cpus = calloc(ncpus, sizeof(*e->cpus));
+	e->ncpus = ncpus;
+	if (!e->cpus || (w->naddrs && !e->want.addrs) || (w->ncpus && !e->want.cpus) ||
+	    (w->ntids && !e->want.tids))
+		return -ENOMEM;
+	return 0;
+}
+
+void emit_fini(struct emit *e)
+{
+	free((void *)e->want.addrs);
+	free((void *)e->want.cpus);
+	free((void *)e->want.tids);
+	free(e->cpus);
+	e->want = (struct hwt_interest){ 0 };
+	e->cpus = NULL;
+	e->ncpus = 0;
+}
+
+static bool want_time(const struct hwt_interest *w, const struct hwt_event *ev)
+{
+	uint64_t late;
+
+	/* other clocks can not be compared with a window of the base clock */
+	if (ev->time == HWT_TIME_UNKNOWN || ev->clock != HWT_CLOCK_BASE)
+		return true;
+	if (w->time_hi != HWT_TIME_UNKNOWN && ev->time > w->time_hi)
+		return false;
+	if (ev->span == HWT_SPAN_UNKNOWN)
+		return true;
+	late = ev->time + ev->span;
+	return late < ev->time || late >= w->time_lo;
+}
+
+static bool one_of(const int32_t *v, size_t n, int32_t x)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i] == x)
+			return true;
+	return false;
+}
+
+static bool want_addr(const struct hwt_interest *w, uint64_t lo, uint64_t hi)
+{
+	for (size_t i = 0; i < w->naddrs; i++)
+		if (lo <= w->addrs[i].hi && hi >= w->addrs[i].lo)
+			return true;
+	return false;
+}
+
+/* An event whose owner or place is not known passes: it may be one that was asked for. */
+static bool want_owner(const struct hwt_interest *w, const struct hwt_event *ev)
+{
+	if (w->ncpus && ev->cpu != HWT_NONE && !one_of(w->cpus, w->ncpus, ev->cpu))
+		return false;
+	/* a hole may hide any task, and a switch names two */
+	if (!w->ntids || ev->type == HWT_EV_GAP || ev->type == HWT_EV_SCHED_SWITCH)
+		return true;
+	if (ev->pid == HWT_NONE && ev->tid == HWT_NONE)
+		return true;
+	return one_of(w->tids, w->ntids, ev->tid) || one_of(w->tids, w->ntids, ev->pid);
+}
+
+static bool want_place(const struct hwt_interest *w, const struct hwt_event *ev)
+{
+	if (!w->naddrs)
+		return true;
+	switch (ev->type) {
+	case HWT_EV_RANGE:
+	case HWT_EV_INSN:
+		return want_addr(w, ev->u.range.first, ev->u.range.last);
+	case HWT_EV_CALL:
+	case HWT_EV_RETURN:
+		return want_addr(w, ev->u.edge.from, ev->u.edge.from) ||
+			ev->u.edge.to == HWT_NO_ADDR ||
+			want_addr(w, ev->u.edge.to, ev->u.edge.to);
+	}
+	return true;
+}
+
+static bool wanted(const struct emit *e, const struct hwt_event *ev)
+{
+	return !e->narrow || (want_time(&e->want, ev) && want_owner(&e->want, ev) &&
+			      want_place(&e->want, ev));
+}
+
+static void push(struct emit *e, const struct hwt_event *ev)
+{
+	/* never for a backend that keeps to emit_room() */
+	if (!emit_room(e))
+		return;
+	if (wanted(e, ev))
+		e->ring[e->head++ % EMIT_RING] = *ev;
+}
+
+static struct hwt_where where(const struct hwt_event *ev)
+{
+	return (struct hwt_where){ .pid = ev->pid,
+		.time = ev->clock == HWT_CLOCK_BASE ? ev->time : HWT_TIME_UNKNOWN };
+}
+
+/* Address after the instruction of an edge, HWT_NO_ADDR if it can not be told. */
+static uint64_t edge_end(const struct emit *e, const struct hwt_event *edge)
+{
+	struct hwt_where w = where(edge);
+	struct hwt_insn in;
+	uint8_t code[16];
+	int n;
+
+	if (edge->u.edge.last_size)
+		return edge->u.edge.from + edge->u.edge.last_size;
+	n = hwt_image_read(e->image, &w, edge->u.edge.from, code, sizeof(code));
+	if (n <= 0 || hwt_insn_decode(&in, edge->u.edge.isa, edge->u.edge.from, code, (size_t)n))
+		return HWT_NO_ADDR;
+	return edge->u.edge.from + in.size;
+}
+
+/* A jump is a call if it enters another function at its first instruction. */
+static bool tail_call(const struct emit *e, const struct hwt_event *edge, uint64_t to)
+{
+	struct hwt_where w = where(edge);
+	uint64_t func = HWT_NO_ADDR;
+
+	if (to == HWT_NO_ADDR || image_entry(e->image, &w, to, &func) != 1)
+		return false;
+	func = HWT_NO_ADDR;
+	image_entry(e->image, &w, edge->u.edge.from, &func);
+	if (func == to)
+		return false;
+	return edge->u.edge.kind != HWT_INSN_BRANCH || edge_end(e, edge) != to;
+}
+
+/* The pending edge of @c goes to @to, then what waited behind it. */
+static void settle(struct emit *e, struct emit_cpu *c, uint64_t to)
+{
+	struct hwt_event *p = &c->pending;
+
+	if (p->type == HWT_EV_NONE)
+		return;
+	if (!(p->flags & HWT_F_TAIL) || tail_call(e, p, to)) {
+		p->u.edge.to = to;
+		push(e, p);
+	}
+	for (unsigned i = 0; i < c->nheld; i++)
+		push(e, &c->held[i]);
+	c->nheld = 0;
+	p->type = HWT_EV_NONE;
+}
+
+static void hold(struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
+{
+	if (c->pending.type != HWT_EV_NONE && c->nheld == EMIT_HELD)
+		settle(e, c, HWT_NO_ADDR);
+	if (c->pending.type == HWT_EV_NONE)
+		push(e, ev);
+	else
+		c->held[c->nheld++] = *ev;
+}
+
+static void edge_of(struct emit_cpu *c, const struct hwt_event *ev)
+{
+	struct hwt_event *p = &c->pending;
+	uint16_t type = HWT_EV_CALL;
+	uint8_t flags = 0;
+
+	switch (ev->u.range.kind) {
+	case HWT_INSN_CALL:
+	case HWT_INSN_ICALL:
+	case HWT_INSN_FAR_CALL:
+		break;
+	case HWT_INSN_RETURN:
+		type = HWT_EV_RETURN;
+		break;
+	case HWT_INSN_FAR_RETURN:
+		type = HWT_EV_RETURN;
+		flags = HWT_F_INTR;
+		break;
+	case HWT_INSN_JUMP:
+	case HWT_INSN_IJUMP:
+	case HWT_INSN_BRANCH:
+		flags = HWT_F_TAIL;
+		break;
+	default:
+		return;
+	}
+	/* a conditional call or return that was not taken is none (A32) */
+	if ((ev->flags & HWT_F_COND) && !(ev->flags & HWT_F_TAKEN))
+		return;
+	*p = *ev;
+	p->type = type;
+	p->flags = flags;
+	memset(&p->u, 0, sizeof(p->u));
+	p->u.edge.from = ev->u.range.last;
+	p->u.edge.to = HWT_NO_ADDR;
+	p->u.edge.isa = ev->u.range.isa;
+	p->u.edge.kind = ev->u.range.kind;
+	p->u.edge.last_size = ev->u.range.last_size;
+	p->u.edge.trace_id = ev->u.range.trace_id;
+}
+
+void emit_range(struct emit *e, unsigned slot, const struct hwt_event *ev)
+{
+	e->stats->insns += ev->u.range.insns;
+	e->stats->ranges++;
+	if (e->want.level == HWT_LEVEL_HOLES || slot >= e->ncpus)
+		return;
+	if (e->want.level == HWT_LEVEL_CALLS) {
+		settle(e, &e->cpus[slot], ev->u.range.first);
+		edge_of(&e->cpus[slot], ev);
+		return;
+	}
+	push(e, ev);
+}
+
+/* Where the instruction flow was when a pending edge is ended by @ev. */
+static uint64_t flow_at(const struct hwt_event *ev)
+{
+	switch (ev->type) {
+	case HWT_EV_NOPATH:
+		return ev->u.range.first;
+	case HWT_EV_EXCEPTION:
+		return ev->u.exc.from;
+	case HWT_EV_OFF:
+		return ev->u.at.addr;
+	}
+	return HWT_NO_ADDR;
+}
+
+void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev)
+{
+	struct emit_cpu *c;
+
+	if (ev->type == HWT_EV_GAP) {
+		e->stats->gaps++;
+		e->stats->bytes_skipped += ev->u.gap.bytes;
+		e->stats->bytes_lost += ev->u.gap.lost;
+	} else if (e->want.level == HWT_LEVEL_HOLES) {
+		return;
+	}
+	if (slot >= e->ncpus)
+		return;
+	if (e->want.level != HWT_LEVEL_CALLS) {
+		push(e, ev);
+		return;
+	}
+	c = &e->cpus[slot];
+	switch (ev->type) {
+	case HWT_EV_GAP:
+	case HWT_EV_OFF:
+	case HWT_EV_ON:
+	case HWT_EV_EXCEPTION:
+	case HWT_EV_NOPATH:
+		settle(e, c, flow_at(ev));
+		push(e, ev);
+		break;
+	case HWT_EV_ERET:
+	case HWT_EV_ASPACE:
+	case HWT_EV_TX:
+	case HWT_EV_SCHED_SWITCH:
+		hold(e, c, ev);
+		break;
+	}
+}
+
+void emit_flush(struct emit *e)
+{
+	for (unsigned i = 0; i < e->ncpus; i++)
+		settle(e, &e->cpus[i], HWT_NO_ADDR);
+}
+
+/* Bytes of the instruction at x->at; 0 if there are none. */
+static size_t code_at(const struct emit *e, struct emit_expand *x, const uint8_t **p)
+{
+	uint64_t off = x->at - x->code_at;
+
+	/* 15 bytes is the longest x86 instruction (SDM vol. 2, 2.3.11) */
+	if (off >= x->code_n || x->code_n - off < 15) {
+		struct hwt_where w = where(&x->range);
+		uint64_t n = x->range.u.range.last - x->at;
+		int got;
+
+		n = n > sizeof(x->code) - 16 ? sizeof(x->code) : n + 16;
+		got = hwt_image_read(e->image, &w, x->at, x->code, (size_t)n);
+		x->code_at = x->at;
+		x->code_n = got > 0 ? (uint32_t)got : 0;
+		off = 0;
+	}
+	*p = x->code + off;
+	return x->code_n - off;
+}
+
+/* The rest of the range, as one event. */
+static void rest(struct emit_expand *x, struct hwt_event *out)
+{
+	*out = x->range;
+	out->u.range.first = x->at;
+	out->u.range.insns = x->left;
+	x->left = 0;
+}
+
+static void expand(const struct emit *e, struct emit_expand *x, struct hwt_event *out)
+{
+	uint64_t last = x->range.u.range.last;
+	struct hwt_insn in = { 0 };
+	const uint8_t *p;
+	size_t n = code_at(e, x, &p);
+
+	if (hwt_insn_decode(&in, x->range.u.range.isa, x->at, p, n) || !in.size ||
+	    (x->at == last) != (x->left == 1) || x->at > last) {
+		rest(x, out);
+		return;
+	}
+	*out = x->range;
+	out->type = HWT_EV_INSN;
+	out->u.range.first = out->u.range.last = x->at;
+	out->u.range.insns = 1;
+	out->u.range.last_size = in.size;
+	if (--x->left) {
+		out->flags = 0;
+		out->u.range.kind = in.kind;
+	}
+	x->at += in.size;
+}
+
+int emit_take(struct emit *e, struct hwt_event *out, int max)
+{
+	struct emit_expand *x = &e->x;
+	int n = 0;
+
+	while (n < max) {
+		if (x->left) {
+			expand(e, x, &out[n]);
+			if (wanted(e, &out[n]))
+				n++;
+			continue;
+		}
+		if (e->head == e->tail)
+			break;
+		out[n] = e->ring[e->tail++ % EMIT_RING];
+		if (out[n].type == HWT_EV_RANGE && e->want.level == HWT_LEVEL_INSNS &&
+		    out[n].u.range.insns) {
+			x->range = out[n];
+			x->at = out[n].u.range.first;
+			x->left = out[n].u.range.insns;
+			x->code_n = 0;
+			continue;
+		}
+		n++;
+	}
+	e->stats->events += (unsigned)n;
+	return n;
+}

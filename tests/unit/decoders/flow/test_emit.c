@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <errno.h>
+
+#include <cmocka.h>
+
+#include "../../../../decoders/flow/emit.h"
+
+/*
+ * A tiny world in place of the image, so that the test alone says what the code is: functions of
+ * 0x100 bytes at 0x1000, 0x1100 and 0x1200; every instruction is two bytes, memory ends at 0x1300.
+ */
+int hwt_image_read(const struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
+		   void *buf, size_t n)
+{
+	if (addr < 0x1000 || addr >= 0x1300)
+		return 0;
+	if (n > 0x1300 - addr)
+		n = 0x1300 - addr;
+	memset(buf, 0x90, n);
+	return (int)n;
+}
+
+int hwt_insn_decode(struct hwt_insn *out, unsigned isa, uint64_t addr, const void *p, size_t n)
+{
+	if (n < 2)
+		return -HWT_E_MORE;
+	*out = (struct hwt_insn){ .addr = addr, .size = 2, .isa = (uint8_t)isa,
+		.target = HWT_NO_ADDR };
+	return 0;
+}
+
+int image_entry(struct hwt_image *img, const struct hwt_where *w, uint64_t addr, uint64_t *func)
+{
+	if (addr < 0x1000 || addr >= 0x1300)
+		return 0;
+	*func = addr & ~0xffull;
+	return addr == *func;
+}
+
+static struct hwt_flow_stats st;
+static struct emit e;
+
+static void start(struct hwt_interest w)
+{
+	struct flow_args a = { .want = &w };
+
+	memset(&st, 0, sizeof(st));
+	assert_int_equal(emit_init(&e, &a, &st, 1), 0);
+}
+
+static struct hwt_event event(unsigned type, uint64_t time)
+{
+	return (struct hwt_event){ .type = (uint16_t)type, .time = time, .cpu = 1, .pid = 10,
+		.tid = 11 };
+}
+
+static void range(uint64_t time, uint64_t first, uint64_t last, unsigned kind)
+{
+	struct hwt_event ev = event(HWT_EV_RANGE, time);
+
+	ev.u.range.first = first;
+	ev.u.range.last = last;
+	ev.u.range.insns = (uint32_t)(last - first) / 2 + 1;
+	ev.u.range.kind = (uint8_t)kind;
+	ev.u.range.isa = HWT_ISA_X86_64;
+	emit_range(&e, 0, &ev);
+}
+
+static void at(unsigned type, uint64_t time, uint64_t addr)
+{
+	struct hwt_event ev = event(type, time);
+
+	ev.u.at.addr = addr;
+	emit_event(&e, 0, &ev);
+}
+
+static struct hwt_event next(void)
+{
+	struct hwt_event ev;
+
+	assert_int_equal(emit_take(&e, &ev, 1), 1);
+	return ev;
+}
+
+static void none(void)
+{
+	struct hwt_event ev;
+
+	assert_int_equal(emit_take(&e, &ev, 1), 0);
+}
+
+static void edge(unsigned type, unsigned flags, uint64_t from, uint64_t to)
+{
+	struct hwt_event ev = next();
+
+	assert_int_equal(ev.type, type);
+	assert_int_equal(ev.flags, flags);
+	assert_int_equal(ev.u.edge.from, from);
+	assert_int_equal(ev.u.edge.to, to);
+}
+
+static void test_holes(void **state)
+{
+	struct hwt_event gap = event(HWT_EV_GAP, 5);
+
+	start((struct hwt_interest){ .level = HWT_LEVEL_HOLES, .time_hi = HWT_TIME_UNKNOWN });
+	range(1, 0x1000, 0x1008, HWT_INSN_CALL);
+	at(HWT_EV_ON, 2, 0x1000);
+	gap.u.gap.bytes = 7;
+	gap.u.gap.lost = 9;
+	emit_event(&e, 0, &gap);
+	assert_int_equal(next().type, HWT_EV_GAP);
+	none();
+	assert_int_equal(st.insns, 5);
+	assert_int_equal(st.ranges, 1);
+	assert_int_equal(st.gaps, 1);
+	assert_int_equal(st.bytes_skipped, 7);
+	assert_int_equal(st.bytes_lost, 9);
+	assert_int_equal(st.events, 1);
+	emit_fini(&e);
+}
+
+static void test_calls(void **state)
+{
+	struct hwt_event ev;
+
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
+	range(1, 0x1000, 0x1004, HWT_INSN_CALL);
+	none();
+	range(2, 0x1100, 0x1100, HWT_INSN_JUMP);	/* inside the function */
+	edge(HWT_EV_CALL, 0, 0x1004, 0x1100);
+	range(3, 0x1110, 0x1112, HWT_INSN_JUMP);	/* back to its own start: a loop */
+	range(4, 0x1100, 0x1100, HWT_INSN_IJUMP);	/* to another one's: a tail call */
+	none();
+	range(5, 0x1200, 0x12fe, HWT_INSN_RETURN);
+	edge(HWT_EV_CALL, HWT_F_TAIL, 0x1100, 0x1200);
+	range(6, 0x1006, 0x1006, HWT_INSN_FAR_CALL);
+	edge(HWT_EV_RETURN, 0, 0x12fe, 0x1006);
+	range(7, 0x1200, 0x1200, HWT_INSN_FAR_RETURN);
+	edge(HWT_EV_CALL, 0, 0x1006, 0x1200);
+	range(8, 0x1008, 0x1008, HWT_INSN_OTHER);
+	edge(HWT_EV_RETURN, HWT_F_INTR, 0x1200, 0x1008);
+	/* not taken, runs into the next function: no call; taken: a call */
+	range(9, 0x10f0, 0x10fe, HWT_INSN_BRANCH);
+	range(9, 0x1100, 0x1102, HWT_INSN_BRANCH);
+	none();
+	range(9, 0x1200, 0x1200, HWT_INSN_ICALL);
+	edge(HWT_EV_CALL, HWT_F_TAIL, 0x1102, 0x1200);
+	/* a hole: the target is not known */
+	ev = event(HWT_EV_GAP, 10);
+	emit_event(&e, 0, &ev);
+	edge(HWT_EV_CALL, 0, 0x1200, HWT_NO_ADDR);
+	assert_int_equal(next().type, HWT_EV_GAP);
+	/* an interrupt at the callee's first instruction tells where the call went */
+	range(11, 0x1000, 0x1004, HWT_INSN_CALL);
+	ev = event(HWT_EV_EXCEPTION, 12);
+	ev.u.exc.from = 0x1100;
+	emit_event(&e, 0, &ev);
+	edge(HWT_EV_CALL, 0, 0x1004, 0x1100);
+	assert_int_equal(next().type, HWT_EV_EXCEPTION);
+	range(13, 0x1000, 0x1004, HWT_INSN_CALL);
+	emit_flush(&e);
+	edge(HWT_EV_CALL, 0, 0x1004, HWT_NO_ADDR);
+	none();
+	emit_fini(&e);
+}
+
+static void test_order_behind_an_edge(void **state)
+{
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
+	range(1, 0x1000, 0x1004, HWT_INSN_CALL);
+	at(HWT_EV_SCHED_SWITCH, 2, 0);
+	at(HWT_EV_TIMESTAMP, 2, 0);			/* nobody asked */
+	none();
+	range(3, 0x1200, 0x1200, HWT_INSN_OTHER);
+	edge(HWT_EV_CALL, 0, 0x1004, 0x1200);
+	assert_int_equal(next().type, HWT_EV_SCHED_SWITCH);
+	none();
+	/* many events behind an edge do not pile up */
+	range(4, 0x1000, 0x1004, HWT_INSN_CALL);
+	for (int i = 0; i < 10; i++)
+		at(HWT_EV_ASPACE, 5, 0);
+	edge(HWT_EV_CALL, 0, 0x1004, HWT_NO_ADDR);
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(next().type, HWT_EV_ASPACE);
+	none();
+	emit_fini(&e);
+}
+
+static void test_insns(void **state)
+{
+	struct hwt_event ev;
+
+	start((struct hwt_interest){ .level = HWT_LEVEL_INSNS, .time_hi = HWT_TIME_UNKNOWN });
+	range(1, 0x1000, 0x11fe, HWT_INSN_CALL);	/* longer than one read of code */
+	for (uint64_t a = 0x1000; a <= 0x11fe; a += 2) {
+		ev = next();
+		assert_int_equal(ev.type, HWT_EV_INSN);
+		assert_int_equal(ev.u.range.first, a);
+		assert_int_equal(ev.u.range.last, a);
+		assert_int_equal(ev.u.range.insns, 1);
+		assert_int_equal(ev.u.range.last_size, 2);
+		assert_int_equal(ev.u.range.kind,
+				 a == 0x11fe ? HWT_INSN_CALL : HWT_INSN_OTHER);
+	}
+	none();
+	/* code ends before the range does: the rest stays a range */
+	range(2, 0x12fe, 0x1302, HWT_INSN_RETURN);
+	assert_int_equal(next().type, HWT_EV_INSN);
+	ev = next();
+	assert_int_equal(ev.type, HWT_EV_RANGE);
+	assert_int_equal(ev.u.range.first, 0x1300);
+	assert_int_equal(ev.u.range.last, 0x1302);
+	assert_int_equal(ev.u.range.insns, 2);
+	none();
+	/* the count does not fit the code: nothing is invented */
+	ev = event(HWT_EV_RANGE, 3);
+	ev.u.range.first = 0x1000;
+	ev.u.range.last = 0x1005;
+	ev.u.range.insns = 2;
+	emit_range(&e, 0, &ev);
+	assert_int_equal(next().type, HWT_EV_INSN);
+	ev = next();
+	assert_int_equal(ev.type, HWT_EV_RANGE);
+	assert_int_equal(ev.u.range.first, 0x1002);
+	none();
+	emit_fini(&e);
+}
+
+static void test_interest(void **state)
+{
+	struct hwt_addr_range r[] = { { 0x1004, 0x1007 } };
+	int32_t tid = 11, other = 12, cpu = 1;
+	struct hwt_interest w = { .level = HWT_LEVEL_RANGES, .addrs = r, .naddrs = 1,
+		.time_lo = 10, .time_hi = 20 };
+
+	start(w);
+	range(15, 0x1000, 0x1002, 0);
+	range(15, 0x1008, 0x1008, 0);
+	range(9, 0x1000, 0x1008, 0);
+	range(21, 0x1000, 0x1008, 0);
+	none();
+	range(10, 0x1000, 0x1004, 0);
+	range(20, 0x1006, 0x1010, 0);
+	range(HWT_TIME_UNKNOWN, 0x1006, 0x1010, 0);
+	assert_int_equal(next().time, 10);
+	assert_int_equal(next().time, 20);
+	next();
+	none();
+	/* ranges that nobody wants are counted all the same */
+	assert_int_equal(st.ranges, 7);
+	emit_fini(&e);
+
+	w = (struct hwt_interest){ .level = HWT_LEVEL_INSNS, .addrs = r, .naddrs = 1,
+		.time_hi = HWT_TIME_UNKNOWN };
+	start(w);
+	range(15, 0x1000, 0x1010, 0);
+	assert_int_equal(next().u.range.first, 0x1004);
+	assert_int_equal(next().u.range.first, 0x1006);
+	none();
+	emit_fini(&e);
+
+	w = (struct hwt_interest){ .level = HWT_LEVEL_RANGES, .tids = &other, .ntids = 1,
+		.time_hi = HWT_TIME_UNKNOWN };
+	start(w);
+	range(1, 0x1000, 0x1010, 0);
+	none();
+	at(HWT_EV_GAP, 1, 0);		/* may have hidden the task */
+	next();
+	emit_fini(&e);
+	w.tids = &tid;
+	w.cpus = &cpu;
+	w.ncpus = 1;
+	start(w);
+	range(1, 0x1000, 0x1010, 0);
+	next();
+	emit_fini(&e);
+	w.cpus = &other;
+	start(w);
+	range(1, 0x1000, 0x1010, 0);
+	none();
+	emit_fini(&e);
+	w.level = HWT_LEVEL_INSNS + 1;
+	assert_int_equal(emit_init(&e, &(struct flow_args){ .want = &w }, &st, 1), -EINVAL);
+	emit_fini(&e);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_holes), cmocka_unit_test(test_calls),
+		cmocka_unit_test(test_order_behind_an_edge), cmocka_unit_test(test_insns),
+		cmocka_unit_test(test_interest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
