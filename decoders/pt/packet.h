@@ -13,28 +13,40 @@
 
 enum ipt_kind {
 	IPT_PAD, IPT_TNT8, IPT_TNT64, IPT_TIP, IPT_TIP_PGE, IPT_TIP_PGD, IPT_FUP,
-	IPT_MODE_EXEC, IPT_MODE_TSX, IPT_MODE_OTHER, IPT_PIP, IPT_VMCS, IPT_CBR, IPT_TSC, IPT_MTC,
-		IPT_TMA, IPT_CYC,
+	IPT_MODE_EXEC, IPT_MODE_TSX, IPT_PIP, IPT_VMCS, IPT_CBR, IPT_TSC, IPT_MTC, IPT_TMA, IPT_CYC,
 	IPT_PSB, IPT_PSBEND, IPT_OVF, IPT_STOP, IPT_MNT, IPT_PTW, IPT_EXSTOP, IPT_MWAIT, IPT_PWRE,
 		IPT_PWRX,
-	IPT_BBP, IPT_BIP, IPT_BEP, IPT_CFE, IPT_EVD, IPT_KINDS
+	IPT_BBP, IPT_BIP, IPT_BEP, IPT_CFE, IPT_EVD, IPT_TRIG, IPT_KINDS
 };
 
+#define IPT_PACKET_MAX	16	/* bytes of the longest packet (PSB) */
+
+/* payload of MODE.Exec (CS.L and CS.D as sent, IF of Event Trace) and of MODE.TSX */
+enum { IPT_EXEC_L = 1, IPT_EXEC_D = 2, IPT_EXEC_IF = 4, IPT_TSX_INTX = 1, IPT_TSX_ABORT = 2 };
+
 struct ipt_packet {
-	/* IP bits as sent, TNT bits (first branch is the highest), value, ... */
+	/*
+	 * IP bits as sent, not extended; TNT bits (first branch is the highest); PIP: CR3; VMCS:
+	 * address; TMA: CTC; MWAIT: hints; PWRE: C-state; PWRX: last C-state; CFE: type; TRIG:
+	 * trigger bits; else the value
+	 */
 	uint64_t payload;
 	/*
-	 * second field: TMA fast counter, PWRX/PWRE parts, EVD type, MWAIT extensions, CFE vector
+	 * second field: TMA fast counter, PWRE sub C-state, PWRX deepest C-state, EVD type,
+	 * MWAIT extensions, CFE vector, TRIG instruction count
 	 */
 	uint64_t extra;
 	uint8_t  kind;		/* enum ipt_kind */
 	uint8_t  size;		/* bytes */
 	/*
-	 * TNT: number of bits; IP packets: IPBytes field 0..7; BIP: id; BBP: type; PTW: payload
-	 * bytes
+	 * TNT: number of bits; IP packets: IPBytes field 0..7; BIP: id; BBP: type; PTW:
+	 * payload bytes; PWRX: wake reason bits; TRIG: flag bits 5 MULT, 6 ICNTV
 	 */
 	uint8_t  count;
-	/* FUP follows (PTW.IP, EXSTOP.IP, BEP.IP), CFE.IP, PIP.NR, BBP.SZ (1: 4-byte items) */
+	/*
+	 * FUP follows (PTW.IP, EXSTOP.IP, BEP.IP, CFE.IP, TRIG.IP), PIP.NR, PWRE.HW, BBP.SZ
+	 * (1: 4-byte items)
+	 */
 	uint8_t  flag;
 };
 
@@ -47,10 +59,13 @@ struct ipt_ctx {
 /*
  * Decodes one packet at @p. Returns its size in bytes; -HWT_E_MORE if it continues after @n
  * bytes; -HWT_E_PACKET
- * if the bytes are reserved or undefined. @out is written only on success; @ctx follows BBP, BEP
- * and OVF, PSB.
+ * if the bytes are reserved or undefined. @out is written only on success; @ctx follows BBP, and
+ * ends the block at BEP, OVF, PSB and at any branch packet (TNT, TIP, TIP.PGE, TIP.PGD).
  */
 int ipt_packet_decode(struct ipt_packet *out, struct ipt_ctx *ctx, const uint8_t *p, size_t n);
+
+/* Why ipt_packet_decode() gave -HWT_E_PACKET for these bytes; static, never NULL. */
+const char *ipt_packet_why(const uint8_t *p, size_t n);
 
 /* Last IP as the SDM's IP compression defines it. */
 struct ipt_last_ip {
