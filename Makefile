@@ -6,13 +6,18 @@ ifeq ($(origin CC),default)
 CC        := $(CROSS_COMPILE)gcc
 endif
 AR        := $(CROSS_COMPILE)ar
-PKG_CONFIG ?= $(CROSS_COMPILE)pkg-config
+TRIPLET   := $(patsubst %-,%,$(CROSS_COMPILE))
+# a cross build finds its libraries in an unpacked package tree; for arm64 it is made on the way
+SYSROOT   ?= $(if $(TRIPLET),build/$(TRIPLET)-sysroot)
+PKG_CONFIG ?= $(if $(SYSROOT),PKG_CONFIG_SYSROOT_DIR=$(abspath $(SYSROOT)) \
+	PKG_CONFIG_LIBDIR=$(abspath $(SYSROOT))/usr/lib/$(TRIPLET)/pkgconfig:$(abspath $(SYSROOT))/usr/share/pkgconfig) pkg-config
+SYSFLAGS  := $(if $(SYSROOT),--sysroot=$(abspath $(SYSROOT)) -L$(abspath $(SYSROOT))/usr/lib/gcc/$(TRIPLET)/12)
+EMU       ?= $(if $(TRIPLET),qemu-$(firstword $(subst -, ,$(TRIPLET))) -L $(abspath $(SYSROOT)))
 PREFIX    ?= /usr/local
 LIBDIR    ?= $(PREFIX)/lib
 DESTDIR   ?=
 SAN       ?=
 V         ?= 0
-TRIPLET   := $(patsubst %-,%,$(CROSS_COMPILE))
 comma     := ,
 O         ?= build$(if $(TRIPLET),/$(TRIPLET))$(if $(SAN),/san-$(subst $(comma),-,$(SAN)))
 VERSION   := $(shell sed -n 's/.*HWT_VERSION "\(.*\)"/\1/p' include/hwtrace/hwtrace.h)
@@ -30,11 +35,12 @@ PKGS      := libelf libdw capstone libzstd zlib libtraceevent
 WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
 OPT       ?= -O2 -g
 CFLAGS    ?=
-HWT_CFLAGS = -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=default -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -I. \
+HWT_CFLAGS = $(SYSFLAGS) -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=default -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -I. \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) $(CFLAGS)
 HWT_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 # libipt and OpenCSD ship no usable .pc file in Debian 12; libstdc++ gives the C++ demangler
-LIBS       = $(if $(CROSS_COMPILE),-Wl$(comma)--allow-shlib-undefined) -lipt -lopencsd_c_api -lopencsd $(shell $(PKG_CONFIG) --libs $(PKGS)) -lstdc++ -lm -lpthread
+# (libipt exists for x86 only; without it there is no Intel PT flow, and the tool says so)
+LIBS       = $(shell echo '\#include <intel-pt.h>' | $(CC) $(SYSFLAGS) -E - >/dev/null 2>&1 && echo -lipt) -lopencsd_c_api -lopencsd $(shell $(PKG_CONFIG) --libs $(PKGS)) -lstdc++ -lm -lpthread
 
 LIB_SRC   := $(sort $(wildcard hwtrace/*/*.c decoders/*/*.c correlate/*.c correlate/*/*.c))
 CLI_SRC   := $(sort $(wildcard cli/*.c cli/out/*.c))
@@ -55,7 +61,7 @@ TOOL_BIN  := $(patsubst %.c,$(O)/%,$(TOOL_SRC))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all lib cli deps unit check fuzz bench demo install uninstall clean layers analyze style FORCE
+.PHONY: all lib cli deps unit check check-all check-arm64 fuzz bench demo install uninstall clean layers analyze style FORCE
 
 all: lib cli
 
@@ -69,10 +75,13 @@ $(O)/flags: FORCE
 	@mkdir -p $(O)
 	@printf '%s\n' '$(FLAGS_NOW)' | cmp -s - $@ || printf '%s\n' '$(FLAGS_NOW)' > $@
 
-$(O)/%.o: %.c $(O)/flags
+$(O)/%.o: %.c $(O)/flags | $(if $(SYSROOT),$(SYSROOT)/.done)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(HWT_CFLAGS) -MMD -MP -c -o $@ $<
+
+build/aarch64-linux-gnu-sysroot/.done:
+	sh tests/arm64-sysroot.sh build/aarch64-linux-gnu-sysroot
 
 $(O)/libhwtrace.a: $(LIB_OBJ)
 	$(call say,AR,$@)
@@ -117,7 +126,11 @@ deps:
 	@sh tests/deps.sh
 
 unit: $(UNIT_BIN)
-	@sh tests/run.sh $(UNIT_BIN)
+	@EMU='$(EMU)' sh tests/run.sh $(UNIT_BIN)
+
+# the unit tests of a cross build, run under user-mode emulation
+check-arm64: deps
+	@$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- all unit
 
 check: deps
 	@$(MAKE) --no-print-directory O=$(O) check-all
@@ -174,4 +187,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(shell find $(O) -name '*.d' 2>/dev/null)
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(SUPPORT_OBJ)) $(patsubst %,%.d,$(UNIT_BIN) $(FUZZ_BIN) $(BENCH_BIN) $(TOOL_BIN))

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs each test program or script given. Exit 0 is passed, 77 skipped (its last line is the reason), else failed.
+# $EMU, if set, is what runs programs of another machine.
 # Prints one line a test, the output of failed ones, and a sum that CI reads.
 pass=0 fail=0 skip=0
 out=$(mktemp) || exit 1
@@ -8,7 +9,7 @@ trap 'rm -f "$out"' EXIT INT TERM
 for t in "$@"; do
 	case "$t" in
 	*.sh) sh "$t" >"$out" 2>&1 </dev/null ;;
-	*) "$t" >"$out" 2>&1 </dev/null ;;
+	*) ${EMU:-} "$t" >"$out" 2>&1 </dev/null ;;
 	esac
 	rc=$?
 	case $rc in

@@ -107,12 +107,14 @@ static void flow(struct hwt_session *s, size_t i, enum hwt_level level, const ch
 	}
 	while ((n = hwt_stream_next(fs, ev, 256)) > 0) {
 		for (int k = 0; k < n; k++) {
+			int cause = ev[k].u.gap.cause;
+
 			if (ev[k].type != HWT_EV_GAP)
 				continue;
 			r->gaps++;
-			if (ev[k].u.gap.cause <= HWT_GAP_NONE || ev[k].u.gap.cause >= HWT_GAP_CAUSES)
+			if (cause <= HWT_GAP_NONE || cause >= HWT_GAP_CAUSES)
 				fail("hole without a cause", how, off);
-			if (ev[k].u.gap.cause == HWT_GAP_TRUNCATED)
+			if (cause == HWT_GAP_TRUNCATED)
 				r->truncated++;
 		}
 	}
@@ -260,7 +262,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: damage [options] CAPTURE [FILE]\n");
 		return 2;
 	}
-	snprintf(work, sizeof(work), "%s/hwtrace-damage-XXXXXX", access("/dev/shm",
+	snprintf(work, sizeof(work), "%s/hwtrace-damage-XXXXXX",
+		 access("/dev/shm",
 		W_OK) ? "/tmp" : "/dev/shm");
 	if (!mkdtemp(work))
 		return 1;
@@ -312,8 +315,8 @@ int main(int argc, char **argv)
 		try("cut", off, &r);
 		done++;
 	}
-	printf("%zu offsets of %zu bytes, %lu variants: %lu opened, %lu refused with words,
-		%lu failures\n",
+	printf("%zu offsets of %zu bytes, %lu variants: %lu opened, %lu refused with words, "
+	       "%lu failures\n",
 	       done, n, variants, opened, refused, failures);
 	free(good);
 	free(bad);
