@@ -4,7 +4,10 @@
 
 #include <stddef.h>
 
-/* Fills @buf (@n > 0 bytes) with the demangled @name, or @name itself cut to fit; returns @buf. */
+/*
+ * The source-level name of @name (Itanium C++ ABI, Rust legacy mangling), or @name itself where it
+ * is not mangled or can not be read. Cut to @n bytes with the NUL; returns @buf. @n is not 0.
+ */
 char *demangle(const char *name, char *buf, size_t n);
 
 #endif

@@ -2,9 +2,7 @@
 #ifndef HWT_IMAGE_DWARF_H
 #define HWT_IMAGE_DWARF_H
 
-/* Source lines of one ELF file. */
-#include <stdint.h>
-
+/* Source lines and inlined functions of one ELF file. Damage is "no line", never an error. */
 #include <hwtrace/image.h>
 
 #include "../base/arena.h"
@@ -12,15 +10,17 @@
 struct dwarf;
 
 /*
- * @elf_path is the file that ran, @debug_path its separate debug file or NULL. NULL without usable
- * line information or memory: a failing line table never fails a decode.
+ * Opens the debug information of @debug_path (NULL: none), else that of @elf_path itself. NULL if
+ * there is none, or no memory. Reads only the list of units; the rest is read when it is asked for.
  */
 struct dwarf *dwarf_open(const char *elf_path, const char *debug_path);
 void dwarf_close(struct dwarf *d);	/* NULL is fine */
 
 /*
- * Source position of @file_addr (the address as linked), innermost inlined frame first. Returns
- * how many of @max were filled. Strings go to @strings.
+ * Source position of @file_addr (as linked), innermost inlined frame first; returns how many of
+ * @max were filled, 0 if not known. Names live as long as @d and @strings, which must be the same
+ * arena in each call; an address asked again takes no new memory. A line of 0 is the compiler's own
+ * code.
  */
 int dwarf_lines(struct dwarf *d, uint64_t file_addr, struct hwt_line *out, int max,
 		struct arena *strings);
