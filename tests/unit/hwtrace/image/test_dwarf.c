@@ -86,7 +86,8 @@ static const char *base(const char *s)
 /*
  * Some entries have no linkage name; addr2line then names the symbol around the address, which is
  * the outermost frame; so it does for the padding between functions, which are in none. The
- * program has no lambdas: addr2line 2.40 gives wrong files for them.
+ * program has no lambdas, and version 4: addr2line 2.40 gives wrong files for them and for the
+ * call sites of version 5.
  */
 static int quirk(const char *name, const struct hwt_line *fr, int at, int n)
 {
@@ -160,7 +161,7 @@ static void programs(void **state)
 	write_file("b.cc", src_cc);
 	assert_int_equal(sh("cd %s && gcc -O2 -g -o c5 %s%s", "a.c", ""), 0);
 	assert_int_equal(sh("cd %s && gcc -O2 -g -gdwarf-4 -no-pie -o c4 %s%s", "a.c", ""), 0);
-	assert_int_equal(sh("cd %s && g++ -O2 -g -o cc %s%s", "b.cc", ""), 0);
+	assert_int_equal(sh("cd %s && g++ -O2 -g -gdwarf-4 -o cc %s%s", "b.cc", ""), 0);
 	assert_true(compare("c5", NULL) > 15);
 	assert_true(compare("c4", NULL) > 15);
 	assert_true(compare("cc", NULL) > 500);
