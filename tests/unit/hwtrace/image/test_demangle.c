@@ -83,13 +83,16 @@ static char *bare(char *s)
 	return s;
 }
 
-#define NAMES "nm -DP %s 2>/dev/null | sed 's/[@ ].*//' | grep ^_Z | awk 'NR %% 7 == 0' | head -n 20000"
+#define NAMES "nm -DP %s 2>/dev/null | sed 's/[@ ].*//' | grep ^_Z | " \
+	"awk 'NR %% 7 == 0' | head -n 20000"
 
 static void peer(void **state)
 {
 	static const char *const libs[] = {
-		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/lib/x86_64-linux-gnu/libopencsd.so.1",
-		"/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1", "/usr/lib/aarch64-linux-gnu/libstdc++.so.6",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/usr/lib/x86_64-linux-gnu/libopencsd.so.1",
+		"/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1",
+		"/usr/lib/aarch64-linux-gnu/libstdc++.so.6",
 	};
 	unsigned seen = 0, kept = 0;
 

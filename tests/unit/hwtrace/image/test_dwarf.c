@@ -113,7 +113,8 @@ static unsigned compare(const char *prog, const char *debug)
 	snprintf(dbg, sizeof(dbg), "%s/%s", dir, debug ? debug : prog);
 	d = dwarf_open(path, debug ? dbg : NULL);
 	assert_non_null(d);
-	snprintf(cmd, sizeof(cmd), "objdump -d -j .text %s | sed -n 's/^ *\\([0-9a-f]*\\):\\t.*/\\1/p' | "
+	snprintf(cmd, sizeof(cmd), "objdump -d -j .text %s | "
+		 "sed -n 's/^ *\\([0-9a-f]*\\):\\t.*/\\1/p' | "
 		 "addr2line -a -i -f -C -e %s", path, dbg);
 	f = popen(cmd, "r");
 	assert_non_null(f);
@@ -180,7 +181,7 @@ static void separate(void **state)
 	assert_true(compare("ccs", "cc.debug") > 500);
 }
 
-/* A line table that is cut or overwritten anywhere gives no line, or some line, and nothing worse. */
+/* A line table that is cut or overwritten gives no line, or some line, and nothing worse. */
 static void broken(void **state)
 {
 	struct arena strings = { 0 };
@@ -197,7 +198,8 @@ static void broken(void **state)
 	for (int i = 0; i < 60; i++) {
 		/* sections are replaced by their own first i * 8 bytes, or by bytes set to 0xff */
 		snprintf(cmd, sizeof(cmd), "cd %s && objcopy -O binary --only-section=.debug_%s "
-			 "--set-section-flags .debug_%s=alloc c5 sec && { head -c %d sec; %s; } > cut && "
+			 "--set-section-flags .debug_%s=alloc c5 sec && "
+			 "{ head -c %d sec; %s; } > cut && "
 			 "objcopy --update-section .debug_%s=cut c5 broken 2>/dev/null", dir,
 			 i % 3 ? "line" : "info", i % 3 ? "line" : "info", i * 8,
 			 i % 2 ? "true" : "head -c 999 /dev/zero | tr '\\0' '\\377'",
@@ -228,7 +230,8 @@ int main(void)
 		cmocka_unit_test(programs), cmocka_unit_test(separate), cmocka_unit_test(broken),
 	};
 
-	if (system("for t in gcc g++ addr2line objcopy nm; do command -v $t >/dev/null || exit 1; done")) {
+	if (system("for t in gcc g++ addr2line objcopy nm; do "
+		   "command -v $t >/dev/null || exit 1; done")) {
 		puts("gcc, g++ or binutils are missing");
 		return 77;
 	}
