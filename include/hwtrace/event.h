@@ -90,6 +90,12 @@ enum hwt_gap_cause {
 	HWT_GAP_CAUSES
 };
 
+/* True for causes that name an instruction: u.gap.addr is valid, u.gap.lost is not. */
+static inline int hwt_gap_has_addr(unsigned cause)
+{
+	return cause >= HWT_GAP_NO_IMAGE && cause <= HWT_GAP_NO_PATH;
+}
+
 /* Short stable name ("overflow", "no-sync", ...); static, never NULL. */
 const char *hwt_gap_name(unsigned cause);
 /* Error id that "help" explains; 0 if @cause is not a cause. */
@@ -104,11 +110,27 @@ enum hwt_event_flag {
 	HWT_F_COND	= 1 << 3,	/* RANGE: the last instruction is conditional (A32,
 		T32 IT) */
 	HWT_F_RESUMED	= 1 << 4,	/* ON: continues where the last OFF was */
-	HWT_F_INTR	= 1 << 5,	/* CALL: made by an exception; RETURN: from one */
+	HWT_F_INTR	= 1 << 5,	/* CALL: made by an exception; RETURN: from one;
+		ON: tracing restarts as debug state is left */
 	HWT_F_PREEMPT	= 1 << 6,	/* SCHED_SWITCH: the task was preempted */
 	HWT_F_SW	= 1 << 7,	/* MARK: channel and master are valid (STM) */
 };
 
+/* u.value.what of HWT_EV_TRIGGER */
+enum hwt_trigger {
+	HWT_TRIGGER_EVENT,	/* @value: bit set of the trace unit's event numbers */
+	HWT_TRIGGER_MARK,	/* trigger of the trace unit or formatter */
+	HWT_TRIGGER_STOP,	/* TraceStop (PT) */
+	HWT_TRIGGER_SYNC	/* place of the next TIMESTAMP of this source (ETE) */
+};
+/* u.mark.kind, bits */
+enum hwt_mark_kind {
+	HWT_MARK_FLAG	= 1 << 0,	/* packet carries a marker */
+	HWT_MARK_TRIGGER = 1 << 1,	/* @value: number of the trigger */
+	HWT_MARK_MERR	= 1 << 2,	/* @value: error code of the current master */
+	HWT_MARK_GERR	= 1 << 3,	/* @value: error code, master not known */
+	HWT_MARK_TS	= 1 << 4	/* has its own timestamp: TIMESTAMP event before it */
+};
 enum hwt_tx { HWT_TX_BEGIN, HWT_TX_COMMIT, HWT_TX_ABORT };
 enum hwt_power { HWT_POWER_MWAIT, HWT_POWER_PWRE, HWT_POWER_PWRX, HWT_POWER_EXSTOP };
 
@@ -144,8 +166,14 @@ struct hwt_event {
 		struct { uint64_t addr; uint8_t isa, trace_id; } at;
 		struct {
 			uint64_t bytes;		/* input bytes not decoded, from @off on */
-			/* bytes known to be missing from the input, 0 if none or unknown */
-			uint64_t lost;
+			union {
+				/* bytes known to be missing from the input, 0 if none
+				   or unknown */
+				uint64_t lost;
+				/* causes about code (hwt_gap_has_addr()): the instruction
+				   that could not be passed, or HWT_NO_ADDR */
+				uint64_t addr;
+			};
 			int16_t  cause;		/* enum hwt_gap_cause */
 			uint8_t  trace_id, pad;
 			int32_t  code;		/* library's or recorder's own code */
@@ -155,8 +183,9 @@ struct hwt_event {
 			uint32_t vmid;
 			/* exception level (Arm), or 0 kernel / 3 user (x86 CPL) */
 			uint8_t  el;
+			/* 0 non-secure, 1 secure, 2 root, 3 realm */
 			uint8_t  secure, trace_id;
-			uint8_t  valid;		/* bit 0 id, 1 vmid, 2 el */
+			uint8_t  valid;		/* bit 0 id, 1 vmid, 2 el; bit 3: AArch64 state */
 		} aspace;
 		struct {
 			/* interrupted address; handler, HWT_NO_ADDR if not known */
