@@ -1,0 +1,29 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Captures of LLDB, with what libipt's own tool lists of them: same instructions, same order.
+. tests/golden/common
+need_captures
+d=$CAP/pt/lldb-thread
+zcat "$d/expect.insn.txt.gz" | sed -n 's/^0*\([0-9a-f]*\)  .*/0x\1/p' >"$TMP/want"
+addrs() { sed -n 's/.*"type":"insn".*"addr":"\(0x[0-9a-f]*\)".*/\1/p'; }
+"$HWT" list --jsonl --pt "$d/in/3842849.trace" --cpu 6/79/1 --elf "$d/in/a.out" >"$TMP/l" || die "raw list: exit $?"
+addrs <"$TMP/l" >"$TMP/got"
+[ "$(wc -l <"$TMP/got")" = 21 ] || die "raw: $(wc -l <"$TMP/got") instructions, not 21"
+diff "$TMP/want" "$TMP/got" || die "raw: other instructions than libipt"
+"$HWT" list --jsonl "$d/in/trace.json" | addrs | diff "$TMP/want" - || die "bundle: other instructions than libipt"
+d=$CAP/pt/lldb-cpus
+"$HWT" list --jsonl "$d/in/trace.json" >"$TMP/l" || die "lldb-cpus: exit $?"
+for cpu in 45:61825 51:19521; do
+	n=${cpu#*:} cpu=${cpu%:*}
+	zcat "$d/expect.cpu$cpu.insn.txt.gz" | sed -n 's/^0*\([0-9a-f]*\)  .*/0x\1/p' >"$TMP/want"
+	grep "\"type\":\"insn\",.*\"cpu\":$cpu[,}]" "$TMP/l" | addrs >"$TMP/got"
+	[ "$(wc -l <"$TMP/got")" = "$n" ] || die "cpu $cpu: $(wc -l <"$TMP/got") instructions, not $n"
+	cmp "$TMP/want" "$TMP/got" || die "cpu $cpu: other instructions than libipt"
+done
+# the only threads that may own instructions are those of the process
+tids=$(sed -n 's/.*"type":"insn".*"tid":\([0-9]*\).*/\1/p' "$TMP/l" | sort -u | tr '\n' ' ')
+for t in $tids; do
+	case " 3497234 3497496 3497497 " in *" $t "*) ;; *) die "instructions of thread $t" ;; esac
+done
+[ -n "$tids" ] || die "no instruction has a thread"
+echo "# 21 + 61825 + 19521 instructions as libipt, threads $tids"
