@@ -61,7 +61,7 @@ TOOL_BIN  := $(patsubst %.c,$(O)/%,$(TOOL_SRC))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all lib cli deps unit check check-all check-arm64 fuzz bench demo install uninstall clean layers analyze style FORCE
+.PHONY: all lib cli deps unit check check-all check-arm64 san-bins cover cover-bins fuzz fuzzers bench demo install uninstall clean layers analyze style FORCE
 
 all: lib cli
 
@@ -135,8 +135,14 @@ check-arm64: deps
 check: deps
 	@$(MAKE) --no-print-directory O=$(O) check-all
 
-check-all: all $(O)/hwtrace-shared layers style $(UNIT_BIN) $(TOOL_BIN)
-	@O=$(O) sh tests/run.sh $(UNIT_BIN) $(sort $(wildcard tests/golden/*.sh))
+# the sanitized build runs the unit tests and the corpora again, and is what the damage test decodes with
+SAN_O     := $(O)/san
+check-all: all $(O)/hwtrace-shared layers style $(UNIT_BIN) $(FUZZ_BIN) $(TOOL_BIN)
+	@$(MAKE) --no-print-directory O=$(SAN_O) SAN=address,undefined san-bins
+	@O=$(O) SAN_O=$(SAN_O) sh tests/run.sh $(UNIT_BIN) $(FUZZ_BIN) \
+		$(patsubst $(O)/%,$(SAN_O)/%,$(UNIT_BIN) $(FUZZ_BIN)) $(sort $(wildcard tests/golden/*.sh))
+
+san-bins: $(UNIT_BIN) $(FUZZ_BIN) $(O)/tests/tools/damage $(O)/hwtrace
 
 layers:
 	@sh tests/layers.sh
@@ -148,8 +154,24 @@ demo: deps
 	@$(MAKE) --no-print-directory O=$(O) cli
 	@HWTRACE=$(O)/hwtrace sh fixtures/demo.sh
 
-fuzz:
-	@sh tests/fuzz/run.sh
+# each target RUNS times under libFuzzer with sanitizers; TARGETS="pt elf" for some of them
+RUNS      ?= 1000000
+fuzz: deps
+	@RUNS=$(RUNS) TARGETS="$(TARGETS)" sh tests/fuzz/run.sh
+
+FUZZER_BIN := $(patsubst tests/fuzz/%.c,$(O)/fuzzers/%,$(FUZZ_SRC))
+fuzzers: $(FUZZER_BIN)
+$(O)/fuzzers/%: $(O)/tests/fuzz/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
+
+# line coverage of our own parsers by unit tests and fuzz corpora
+cover: deps
+	@$(MAKE) --no-print-directory O=$(O)/cover CFLAGS=--coverage OPT='-O0 -g' cover-bins
+	@O=$(O)/cover sh tests/cover.sh
+
+cover-bins: $(UNIT_BIN) $(FUZZ_BIN)
 
 bench: all $(BENCH_BIN) $(TOOL_BIN)
 	@O=$(O) sh tests/bench/run.sh
