@@ -272,6 +272,7 @@ void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev)
 		e->stats->gaps++;
 		e->stats->bytes_skipped += ev->u.gap.bytes;
 		if (!hwt_gap_has_addr(ev->u.gap.cause))
+			if (!hwt_gap_has_addr((unsigned)ev->u.gap.cause))
 			e->stats->bytes_lost += ev->u.gap.lost;
 	} else if (e->want.level == HWT_LEVEL_HOLES) {
 		return;
@@ -307,85 +308,12 @@ void emit_flush(struct emit *e)
 		settle(e, &e->cpus[i], HWT_NO_ADDR);
 }
 
-/* Bytes of the instruction at x->at; 0 if there are none. */
-static size_t code_at(const struct emit *e, struct emit_expand *x, const uint8_t **p)
-{
-	uint64_t off = x->at - x->code_at;
-
-	/* 15 bytes is the longest x86 instruction (SDM vol. 2, 2.3.11) */
-	if (off >= x->code_n || x->code_n - off < 15) {
-		struct hwt_where w = where(&x->range);
-		uint64_t n = x->range.u.range.last - x->at;
-		int got;
-
-		n = n > sizeof(x->code) - 16 ? sizeof(x->code) : n + 16;
-		got = hwt_image_read(e->image, &w, x->at, x->code, (size_t)n);
-		x->code_at = x->at;
-		x->code_n = got > 0 ? (uint32_t)got : 0;
-		off = 0;
-	}
-	*p = x->code + off;
-	return x->code_n - off;
-}
-
-/* The rest of the range, as one event. */
-static void rest(struct emit_expand *x, struct hwt_event *out)
-{
-	*out = x->range;
-	out->u.range.first = x->at;
-	out->u.range.insns = x->left;
-	x->left = 0;
-}
-
-static void expand(const struct emit *e, struct emit_expand *x, struct hwt_event *out)
-{
-	uint64_t last = x->range.u.range.last;
-	struct hwt_insn in = { 0 };
-	const uint8_t *p;
-	size_t n = code_at(e, x, &p);
-
-	if (hwt_insn_decode(&in, x->range.u.range.isa, x->at, p, n) || !in.size ||
-	    (x->at == last) != (x->left == 1) || x->at > last) {
-		rest(x, out);
-		return;
-	}
-	*out = x->range;
-	out->type = HWT_EV_INSN;
-	out->u.range.first = out->u.range.last = x->at;
-	out->u.range.insns = 1;
-	out->u.range.last_size = in.size;
-	if (--x->left) {
-		out->flags = 0;
-		out->u.range.kind = in.kind;
-	}
-	x->at += in.size;
-}
-
 int emit_take(struct emit *e, struct hwt_event *out, int max)
 {
-	struct emit_expand *x = &e->x;
 	int n = 0;
 
-	while (n < max) {
-		if (x->left) {
-			expand(e, x, &out[n]);
-			if (wanted(e, &out[n]))
-				n++;
-			continue;
-		}
-		if (e->head == e->tail)
-			break;
-		out[n] = e->ring[e->tail++ % EMIT_RING];
-		if (out[n].type == HWT_EV_RANGE && e->want.level == HWT_LEVEL_INSNS &&
-		    out[n].u.range.insns) {
-			x->range = out[n];
-			x->at = out[n].u.range.first;
-			x->left = out[n].u.range.insns;
-			x->code_n = 0;
-			continue;
-		}
-		n++;
-	}
+	while (n < max && e->head != e->tail)
+		out[n++] = e->ring[e->tail++ % EMIT_RING];
 	e->stats->events += (unsigned)n;
 	return n;
 }

@@ -10,9 +10,8 @@
  * HWT_LEVEL_HOLES: GAP only. HWT_LEVEL_CALLS: CALL and RETURN made of ranges (FAR_CALL and
  * FAR_RETURN too, the latter with HWT_F_INTR; a jump to another function's first instruction is a
  * CALL with HWT_F_TAIL), and as they are ON, OFF, GAP, EXCEPTION, ERET, ASPACE, TX, NOPATH and
- * SCHED_SWITCH; no CALL is made of an EXCEPTION. HWT_LEVEL_RANGES: everything.
- * HWT_LEVEL_INSNS: a range is expanded while it is taken out; what can not be read or decoded
- * any more stays a RANGE.
+ * SCHED_SWITCH; no CALL is made of an EXCEPTION. HWT_LEVEL_RANGES and HWT_LEVEL_INSNS:
+ * everything; ranges are expanded to instructions above the flow layer.
  */
 #include <stdbool.h>
 
@@ -28,16 +27,6 @@ struct emit_cpu {		/* per trace id or CPU: an edge waits for its target */
 	unsigned nheld;
 };
 
-/* A range of which the instructions from @at on are still to be handed out. */
-struct emit_expand {
-	struct hwt_event range;
-	uint64_t at;			/* next instruction */
-	uint64_t code_at;		/* address of code[0] */
-	uint32_t left;			/* instructions, 0: no range is being expanded */
-	uint32_t code_n;
-	uint8_t code[256];
-};
-
 struct emit {
 	struct hwt_flow_stats *stats;
 	struct hwt_interest want;	/* own copies of its arrays */
@@ -46,7 +35,6 @@ struct emit {
 	struct emit_cpu *cpus;		/* indexed by trace id (128), or one */
 	unsigned ncpus;
 	unsigned head, tail;		/* ring positions; head - tail events wait */
-	struct emit_expand x;
 	struct hwt_event ring[EMIT_RING];
 };
 
