@@ -66,6 +66,7 @@ struct trace_cfg {
 			bool noretcomp;
 			/* address filter ranges that were active: base, limit (both included) */
 			uint64_t filter[4][2];
+			/* bit i of @filter_stop: range i stops the trace (TraceStop) */
 			uint8_t nfilter, filter_stop;
 		} pt;
 	} r;
