@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HWT_SOURCE_LLDB_H
+#define HWT_SOURCE_LLDB_H
+
+/* Context switch records as LLDB keeps them: raw perf records of one CPU. */
+#include "../base/cur.h"
+#include "capture.h"
+
+/* Reads forwards. A plain value. */
+struct lldb_switches {
+	struct cur cur;
+	int32_t cpu;
+	int32_t pid, tid;	/* who runs now, HWT_NONE before the first */
+	bool known;		/* @pid and @tid are valid */
+	const char *bad;	/* why it ended early; NULL: it did not */
+	bool cut;		/* it ended inside a record */
+};
+
+struct lldb_switch {
+	uint64_t time;		/* base ns */
+	uint64_t off;		/* of the record, bytes */
+	int32_t prev_pid, prev_tid, pid, tid;
+	uint8_t flags;		/* HWT_F_PREEMPT */
+};
+
+void lldb_switches_init(struct lldb_switches *w, const void *p, size_t n, int32_t cpu);
+/* The next change of who runs: 1, or 0 at the end. */
+int lldb_switches_next(struct lldb_switches *w, struct lldb_switch *out);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which reader a path is for, and what is the same for all of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../image/image.h"
+#include "capture.h"
+
+static const struct source *const sources[] = {
+	&source_perf, &source_snapshot, &source_lldb, &source_pt, &source_cs,
+};
+#define NSOURCES (sizeof(sources) / sizeof(sources[0]))
+
+const struct source *source_at(unsigned i)
+{
+	return i < NSOURCES ? sources[i] : NULL;
+}
+
+static const struct source *by_name(const char *name)
+{
+	for (unsigned i = 0; i < NSOURCES; i++)
+		if (!strcmp(sources[i]->name, name))
+			return sources[i];
+	return NULL;
+}
+
+/* The surest of them; of equally sure ones the first. */
+static const struct source *by_content(const struct file *f, const char *path)
+{
+	const struct source *best = NULL;
+	int sure = 0;
+
+	for (unsigned i = 0; i < NSOURCES; i++) {
+		int n = sources[i]->probe(f, path);
+
+		if (n <= sure)
+			continue;
+		sure = n;
+		best = sources[i];
+	}
+	return best;
+}
+
+static int unknown(const struct file *f, const char *path, const char *as, struct hwt_diag *diag)
+{
+	char names[128] = "";
+	size_t n = 0;
+
+	if (!as)
+		return diag_set(diag, -HWT_E_FORMAT, f && !f->size ? 5 : 2, path, HWT_NO_OFF,
+				f && !f->size ? "the file is empty" : f ?
+				"its content is of no format known here" :
+				"a directory without snapshot.ini, trace.json or perf's data");
+	for (unsigned i = 0; i < NSOURCES && n < sizeof(names); i++)
+		n += (size_t)snprintf(names + n, sizeof(names) - n, " %s", sources[i]->name);
+	return diag_set(diag, -EINVAL, 2, path, HWT_NO_OFF,
+			"there is no format \"%.60s\"; known are:%s", as, names);
+}
+
+/* perf writes directories too: the file "data" in them is a perf.data like any other. */
+static int data_file(struct file **f, char *buf, size_t size, const char *dir)
+{
+	struct stat st;
+
+	if (snprintf(buf, size, "%s/data", dir) >= (int)size || stat(buf, &st) ||
+	    !S_ISREG(st.st_mode))
+		return 0;
+	return file_open(f, buf, NULL);
+}
+
+static int user_code(struct capture *c, const struct hwt_open_opts *o, struct hwt_diag *diag)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < o->nelfs && rc >= 0; i++)
+		rc = image_add_elf(c->image, HWT_NONE, o->elfs[i].path, o->elfs[i].addr, diag);
+	if (rc >= 0 && o->kcore)
+		rc = image_add_kcore(c->image, o->kcore, diag);
+	if (rc >= 0 && o->kallsyms)
+		rc = image_add_kallsyms(c->image, o->kallsyms, diag);
+	return rc < 0 ? rc : 0;
+}
+
+/* Takes @f, also on failure. */
+static int read_with(struct capture **out, const struct source *src, struct file *f,
+		     const char *path, const struct hwt_open_opts *o, struct hwt_diag *diag)
+{
+	struct capture *c = NULL;
+	int rc = capture_new(&c);
+
+	if (!rc)
+		rc = image_set_opts(c->image, o);
+	if (!rc) {
+		c->format = src->name;
+		c->path = arena_str(&c->arena, path);
+	}
+	if (rc || !c->path) {
+		file_close(f);
+		capture_free(c);
+		return diag_set(diag, rc ? rc : -ENOMEM, 3, path, HWT_NO_OFF, "out of memory");
+	}
+	rc = src->open(c, f, path, o, diag);
+	if (rc >= 0)
+		rc = user_code(c, o, diag);
+	if (rc < 0) {
+		capture_free(c);
+		return rc;
+	}
+	*out = c;
+	return 0;
+}
+
+int source_open(struct capture **out, const char *path, const struct hwt_open_opts *o,
+	struct hwt_diag *diag)
+{
+	const struct source *src = o->as ? by_name(o->as) : NULL;
+	struct file *f = NULL;
+	struct stat st;
+	char data[4096];
+	bool dir = strcmp(path, "-") && !stat(path, &st) && S_ISDIR(st.st_mode);
+	int rc;
+
+	if (o->as && !src)
+		return unknown(NULL, path, o->as, diag);
+	if (!dir) {
+		rc = file_open(&f, path, diag);
+		if (rc)
+			return rc;
+	}
+	if (!src)
+		src = by_content(f, path);
+	if (dir && (!src || src == &source_perf)) {
+		rc = data_file(&f, data, sizeof(data), path);
+		if (rc)
+			return diag_set(diag, rc, 1, data, HWT_NO_OFF, "can not open: %s",
+					hwt_strerror(rc));
+		if (f) {
+			path = data;
+			src = src ? src : by_content(f, path);
+		}
+	}
+	if (!src) {
+		rc = unknown(f, path, NULL, diag);
+		file_close(f);
+		return rc;
+	}
+	return read_with(out, src, f, path, o, diag);
+}
