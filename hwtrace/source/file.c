@@ -116,12 +116,12 @@ static int write_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
-/* Standard input from where it stands, into a file without a name. Returns its descriptor. */
-static int spool(void)
+/* A new file without a name in $TMPDIR or /tmp. Its descriptor, or negative. */
+static int temp_fd(void)
 {
 	const char *dir = getenv("TMPDIR");
-	char name[4096], buf[65536];
-	int fd, rc;
+	char name[4096];
+	int fd;
 
 	if (!dir || !*dir)
 		dir = "/tmp";
@@ -131,6 +131,17 @@ static int spool(void)
 	if (fd < 0)
 		return -errno;
 	unlink(name);
+	return fd;
+}
+
+/* Standard input from where it stands, into a file without a name. Returns its descriptor. */
+static int spool(void)
+{
+	char buf[65536];
+	int fd = temp_fd(), rc;
+
+	if (fd < 0)
+		return fd;
 	for (;;) {
 		ssize_t r = read(STDIN_FILENO, buf, sizeof(buf));
 
@@ -206,4 +217,35 @@ void file_done_before(const struct file *f, uint64_t off)
 	off -= off % page;
 	if (off)
 		madvise((void *)f->p, (size_t)off, MADV_DONTNEED);
+}
+
+int file_spool_new(struct file **out, const char *name)
+{
+	struct file *f = file_new(name);
+	int rc;
+
+	if (!f)
+		return -ENOMEM;
+	f->fd = temp_fd();
+	if (f->fd < 0) {
+		rc = f->fd;
+		file_close(f);
+		return rc;
+	}
+	*out = f;
+	return 0;
+}
+
+int file_spool_write(struct file *f, const void *p, size_t n)
+{
+	int rc = write_all(f->fd, p, n);
+
+	if (!rc)
+		f->size += n;
+	return rc;
+}
+
+int file_spool_map(struct file *f)
+{
+	return load(f, f->size);
 }

@@ -30,6 +30,15 @@ int file_mem(struct file **out, const char *name, const void *p, size_t n);
 void file_close(struct file *f);	/* NULL is fine */
 
 /*
+ * A file without a name in $TMPDIR or /tmp, for bytes that must lie in a row and must not stay in
+ * memory. Written first, then mapped once; @p is NULL before. Negated errno on failure; after a
+ * failed write what was written before is good and nothing more may be written.
+ */
+int file_spool_new(struct file **out, const char *name);
+int file_spool_write(struct file *f, const void *p, size_t n);
+int file_spool_map(struct file *f);
+
+/*
  * Tells the system that bytes before @off will not be read again, so that resident memory stays
  * flat.
  */
