@@ -132,6 +132,9 @@ static void every_prefix(void **state)
 			memcpy(p, f->bytes, n);
 			while (whole < f->nrows && f->rows[whole].off + f->rows[whole].n <= n)
 				whole++;
+			/* damage ends at a whole PSB only */
+			if (whole && whole < f->nrows && !strcmp(f->rows[whole - 1].name, "bad"))
+				whole--;
 			count = account(p, n, f, whole);
 			assert_true(count == whole || count == whole + 1);
 		}
