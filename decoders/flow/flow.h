@@ -30,6 +30,12 @@ struct flow_stream {
 int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag);
 int flow_ocsd_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag);
 
+/*
+ * RECORD events of PT flow: u.rec.data is the raw packet (or the whole PEBS block, BBP to BEP) in
+ * the trace buffer, alive as long as the capture; the low byte of the id is its enum ipt_kind.
+ */
+#define FLOW_RECORD_PT	0x50540000u
+
 /* Packets of a buffer. Every packet source starts with this. */
 struct hwt_packets {
 	int (*next)(struct hwt_packets *ps, struct hwt_packet *pkt);

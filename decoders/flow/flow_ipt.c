@@ -1,0 +1,1026 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Intel PT to events through libipt's block decoder (2.0.x). Longer than other files, as no other
+ * one may see the library's types; what needs none of them is in ipt_*.c.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emit.h"
+
+#if __has_include(<intel-pt.h>)
+#include <intel-pt.h>
+
+#include "ipt_code.h"
+#include "ipt_owner.h"
+#include "ipt_scan.h"
+
+#define IMAGES		16	/* versions of address spaces kept */
+/* Bytes of code and of libipt's tables about it that stay mapped. */
+#define CODE_CACHE	(1ULL << 30)
+#define HELD		64	/* ranges kept back until a packet proves them */
+#define ROOM		(HELD + 8 * EMIT_STEP)	/* ring entries that one step may take */
+#define QUIET_STEPS	(1U << 16)	/* library calls in one next() without an event */
+#define DONE_STEP	(16U << 20)	/* bytes between two hints to the system */
+
+struct ipt_image {
+	struct pt_image *img;
+	int32_t pid;
+	uint64_t from, until;	/* base ns; [from, until) */
+	uint32_t gen;
+	uint64_t used;		/* when it was last chosen */
+};
+
+enum ipt_state { AT_SPAN, AT_SEG, IN_FLOW, AT_TAIL, AT_END };
+
+struct flow_ipt {
+	struct flow_stream fs;
+	struct emit emit;
+	const struct trace_buf *buf;
+	struct hwt_image *image;
+	struct machine *machine;
+	const struct time_map *map;	/* NULL: events stay in TSC ticks */
+	uint32_t src;
+	bool timed;			/* time is wanted for each block */
+	struct pt_config cfg;
+	struct pt_image_section_cache *isc;
+	struct ipt_image images[IMAGES], *cur;
+	uint64_t picks;
+	uint32_t gens;
+	struct ipt_owner owner;
+	/* where we are */
+	enum ipt_state state;		/* AT_TAIL: what is left after a run */
+	size_t span;
+	struct ipt_seg seg;
+	uint64_t done;			/* bytes of the span that are accounted for */
+	uint64_t hint;			/* bytes of the span that the system was told of */
+	uint8_t *copy;			/* the run without foreign packets, or NULL */
+	struct ipt_foreign_walk walk;
+	struct ipt_foreign item;	/* waits for its event; size 0: none */
+	struct pt_block_decoder *dec;
+	int status;
+	uint64_t sync;			/* offset in the span of the PSB that was reached last */
+	bool on;			/* the last run ended while tracing was on */
+	int error;			/* final */
+	/* time */
+	uint64_t tsc;			/* never decreases on a CPU; HWT_TIME_UNKNOWN */
+	uint64_t ns_of, ns;		/* @tsc that was converted last */
+	uint64_t due;			/* ticks at which the owner or the image may change */
+	/* blocks since a packet was needed */
+	uint64_t mark, mark_off;	/* one of them: its address, its place in the span */
+	uint32_t quiet, next_mark;
+	unsigned nheld;
+	struct hwt_event held[HELD];
+	uint16_t cbr;			/* last ratio told */
+	unsigned steps;
+	struct pt_block block;
+	struct ipt_code code;
+};
+
+static const struct trace_span *span_of(const struct flow_ipt *f)
+{
+	return &f->buf->spans[f->span];
+}
+
+static uint64_t now_ns(struct flow_ipt *f)
+{
+	if (f->tsc == HWT_TIME_UNKNOWN || !f->map)
+		return HWT_TIME_UNKNOWN;
+	if (f->tsc != f->ns_of) {
+		f->ns = time_map_ns(f->map, f->tsc);
+		f->ns_of = f->tsc;
+	}
+	return f->ns;
+}
+
+/* Offset of the library in the span: the packet that it looks at next. */
+static uint64_t at(const struct flow_ipt *f)
+{
+	uint64_t off = 0;
+
+	if (pt_blk_get_offset(f->dec, &off) < 0)
+		return f->sync;
+	return f->seg.begin + off;
+}
+
+static struct hwt_event event(struct flow_ipt *f, unsigned type, uint64_t off)
+{
+	struct hwt_event ev = { .type = (uint16_t)type, .span = HWT_SPAN_UNKNOWN, .src = f->src,
+		.cpu = f->buf->cpu, .pid = f->owner.pid, .tid = f->owner.tid };
+
+	ev.time = f->map ? now_ns(f) : f->tsc;
+	ev.clock = f->map ? HWT_CLOCK_BASE : HWT_CLOCK_TSC;
+	ev.off = (f->span < f->buf->nspans ? span_of(f)->pos : 0) + off;
+	return ev;
+}
+
+static void release(struct flow_ipt *f)
+{
+	for (unsigned i = 0; i < f->nheld; i++)
+		emit_range(&f->emit, 0, &f->held[i]);
+	f->nheld = 0;
+}
+
+/* [off, off + bytes) of the span was not decoded; what lies before it and is open was. */
+static void gap(struct flow_ipt *f, unsigned cause, int code, uint64_t off, uint64_t bytes,
+		uint64_t addr)
+{
+	struct hwt_event ev;
+
+	if (off < f->done) {
+		bytes = off + bytes > f->done ? off + bytes - f->done : 0;
+		off = f->done;
+	}
+	f->fs.stats.bytes_decoded += off - f->done;
+	f->done = off + bytes;
+	ev = event(f, HWT_EV_GAP, off);
+	ev.u.gap.bytes = bytes;
+	ev.u.gap.cause = (int16_t)cause;
+	ev.u.gap.code = code;
+	if (hwt_gap_has_addr(cause))
+		ev.u.gap.addr = addr;
+	emit_event(&f->emit, 0, &ev);
+}
+
+static void lost(struct flow_ipt *f, unsigned cause, uint64_t bytes, uint64_t off)
+{
+	struct hwt_event ev = event(f, HWT_EV_GAP, off);
+
+	ev.u.gap.cause = (int16_t)cause;
+	ev.u.gap.lost = hwt_gap_has_addr(cause) ? 0 : bytes;
+	emit_event(&f->emit, 0, &ev);
+}
+
+/* The library's time, or that of an event. Kept from going backwards: case C07. */
+static void take_tsc(struct flow_ipt *f, uint64_t tsc)
+{
+	if (f->tsc == HWT_TIME_UNKNOWN || tsc > f->tsc)
+		f->tsc = tsc;
+}
+
+static void take_time(struct flow_ipt *f)
+{
+	uint64_t tsc;
+
+	/* without a TSC packet the library counts from 0: that is no time */
+	if (!pt_blk_time(f->dec, &tsc, NULL, NULL))
+		take_tsc(f, tsc);
+}
+
+/* --- code --- */
+
+static struct hwt_where where(struct flow_ipt *f)
+{
+	return (struct hwt_where){ .pid = f->owner.pid, .time = now_ns(f) };
+}
+
+/* What is in no file: text that is patched, generated, or was dumped without one. */
+static int read_memory(uint8_t *buf, size_t size, const struct pt_asid *asid, uint64_t ip,
+		       void *ctx)
+{
+	struct flow_ipt *f = ctx;
+	struct hwt_where w = where(f);
+	int n = hwt_image_read(f->image, &w, ip, buf, size);
+
+	return n > 0 ? n : -pte_nomap;
+}
+
+static int fill_image(struct flow_ipt *f, struct ipt_image *im, const struct hwt_where *w)
+{
+	struct image_section *v = NULL;
+	size_t n = 0;
+	int rc = image_sections(f->image, w, &v, &n);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < n; i++) {
+		int isid = pt_iscache_add_file(f->isc, v[i].path, v[i].file_off, v[i].size,
+					       v[i].addr);
+
+		/* a file that the library can not open is read through the callback */
+		if (isid > 0)
+			pt_image_add_cached(im->img, f->isc, isid, NULL);
+	}
+	free(v);
+	pt_image_set_callback(im->img, read_memory, f);
+	im->pid = w->pid;
+	/* without a time the newest version is asked for, and it stays */
+	im->from = w->time == HWT_TIME_UNKNOWN ? 0 : w->time;
+	im->until = image_next_change(f->image, w);
+	im->gen = ++f->gens;
+	return 0;
+}
+
+static struct ipt_image *find_image(struct flow_ipt *f, const struct hwt_where *w)
+{
+	struct ipt_image *free_slot = NULL;
+	int rc;
+
+	for (unsigned i = 0; i < IMAGES; i++) {
+		struct ipt_image *im = &f->images[i];
+
+		if (im->img && im->pid == w->pid && (w->time == HWT_TIME_UNKNOWN ?
+		    im->until == HWT_TIME_UNKNOWN :
+		    w->time >= im->from && w->time < im->until))
+			return im;
+		if (im != f->cur && (!free_slot || im->used < free_slot->used))
+			free_slot = im;
+	}
+	pt_image_free(free_slot->img);
+	*free_slot = (struct ipt_image){ .img = pt_image_alloc(NULL) };
+	if (!free_slot->img)
+		rc = -ENOMEM;
+	else
+		rc = fill_image(f, free_slot, w);
+	if (rc < 0) {
+		pt_image_free(free_slot->img);
+		*free_slot = (struct ipt_image){ 0 };
+		f->error = rc;
+		return NULL;
+	}
+	return free_slot;
+}
+
+/* The image of who runs now, and when to look again. */
+static void choose_image(struct flow_ipt *f)
+{
+	struct hwt_where w = where(f);
+	struct ipt_image *im = f->cur;
+	uint64_t next;
+
+	if (!im || im->pid != w.pid || (w.time != HWT_TIME_UNKNOWN &&
+	    (w.time < im->from || w.time >= im->until)))
+		im = find_image(f, &w);
+	if (!im)
+		return;
+	im->used = ++f->picks;
+	f->cur = im;
+	if (f->dec)
+		pt_blk_set_image(f->dec, im->img);
+	next = ipt_owner_due(&f->owner);
+	if (im->until < next)
+		next = im->until;
+	f->due = !f->map || next == HWT_TIME_UNKNOWN ? HWT_TIME_UNKNOWN :
+		time_map_ticks(f->map, next);
+}
+
+/* The owner or the code may change at the present time. One switch a call. */
+static bool change(struct flow_ipt *f)
+{
+	struct hwt_event ev = event(f, HWT_EV_SCHED_SWITCH, at(f));
+	int got = ipt_owner_step(&f->owner, now_ns(f), &ev);
+
+	if (got)
+		emit_event(&f->emit, 0, &ev);
+	choose_image(f);
+	return got;
+}
+
+/* --- blocks --- */
+
+static unsigned isa_of(enum pt_exec_mode mode)
+{
+	switch (mode) {
+	case ptem_64bit: return HWT_ISA_X86_64;
+	case ptem_32bit: return HWT_ISA_X86_32;
+	case ptem_16bit: return HWT_ISA_X86_16;
+	case ptem_unknown: break;
+	}
+	return HWT_ISA_UNKNOWN;
+}
+
+static unsigned kind_of(enum pt_insn_class c)
+{
+	switch (c) {
+	case ptic_call: return HWT_INSN_CALL;
+	case ptic_return: return HWT_INSN_RETURN;
+	case ptic_jump: return HWT_INSN_JUMP;
+	case ptic_cond_jump: return HWT_INSN_BRANCH;
+	case ptic_far_call: return HWT_INSN_FAR_CALL;
+	case ptic_far_return: return HWT_INSN_FAR_RETURN;
+	case ptic_far_jump: return HWT_INSN_FAR_JUMP;
+	case ptic_ptwrite: return HWT_INSN_PTWRITE;
+	case ptic_other: case ptic_error: break;
+	}
+	return HWT_INSN_OTHER;
+}
+
+static void range(struct flow_ipt *f, struct hwt_event *ev, const struct pt_block *b)
+{
+	struct hwt_where w = where(f);
+	const struct ipt_code_insn *in;
+
+	*ev = event(f, HWT_EV_RANGE, at(f));
+	ev->u.range.first = b->ip;
+	ev->u.range.last = b->end_ip;
+	ev->u.range.insns = b->ninsn;
+	ev->u.range.isa = (uint8_t)isa_of(b->mode);
+	in = ipt_code_at(&f->code, f->image, &w, f->cur->gen, ev->u.range.isa, b->end_ip);
+	ev->u.range.kind = in->size ? in->kind : (uint8_t)kind_of(b->iclass);
+	ev->u.range.last_size = b->truncated ? b->size : in->size;
+}
+
+/* True if the last instruction of a whole block can not be passed without a packet. */
+static bool needs_packet(unsigned kind)
+{
+	switch (kind) {
+	case HWT_INSN_BRANCH: case HWT_INSN_RETURN: case HWT_INSN_ICALL: case HWT_INSN_IJUMP:
+	case HWT_INSN_FAR_CALL: case HWT_INSN_FAR_RETURN: case HWT_INSN_FAR_JUMP:
+		return true;
+	}
+	return false;
+}
+
+/*
+ * A block that ended without a packet is only shown when a later packet proves that flow got there.
+ * @whole: the library found the way on.
+ */
+static void walked(struct flow_ipt *f, const struct pt_block *b, bool whole)
+{
+	struct hwt_event ev;
+
+	f->owner.user |= !(b->ip >> 47);
+	if (f->emit.want.level == HWT_LEVEL_HOLES) {
+		f->fs.stats.insns += b->ninsn;
+		f->fs.stats.ranges++;
+		return;
+	}
+	range(f, &ev, b);
+	if (whole && needs_packet(ev.u.range.kind)) {
+		release(f);
+		emit_range(&f->emit, 0, &ev);
+		return;
+	}
+	if (f->nheld == HELD)
+		release(f);
+	f->held[f->nheld++] = ev;
+}
+
+static void moved(struct flow_ipt *f)
+{
+	f->quiet = f->next_mark = 0;
+}
+
+/*
+ * Code that comes to the same address again without having needed a packet will do so for ever: it
+ * holds direct jumps and calls only (case B17). One earlier address is kept, ever farther apart.
+ */
+static bool endless(struct flow_ipt *f, const struct pt_block *b)
+{
+	if (b->iclass == ptic_cond_jump || b->iclass == ptic_return) {
+		moved(f);
+		return false;
+	}
+	/* an indirect branch takes a packet, but the library does not always tell that it was one */
+	if (f->quiet && b->ip == f->mark && at(f) == f->mark_off)
+		return true;
+	if (f->quiet++ == f->next_mark) {
+		f->mark = b->ip;
+		f->mark_off = at(f);
+		f->next_mark = f->next_mark * 2 + 1;
+	}
+	return false;
+}
+
+/* Address that could not be passed: the last instruction, or what follows it. */
+static uint64_t stuck_at(struct flow_ipt *f, enum pt_error_code code)
+{
+	const struct pt_block *b = &f->block;
+	struct hwt_where w = where(f);
+	const struct ipt_code_insn *in;
+
+	if (!b->ninsn || (code != pte_nomap && code != pte_bad_insn))
+		return b->ninsn ? b->end_ip : b->ip;
+	in = ipt_code_at(&f->code, f->image, &w, f->cur->gen, isa_of(b->mode), b->end_ip);
+	if (in->target != HWT_NO_ADDR && in->kind != HWT_INSN_BRANCH)
+		return in->target;
+	return in->size ? b->end_ip + in->size : HWT_NO_ADDR;
+}
+
+static unsigned cause_of(enum pt_error_code code)
+{
+	switch (code) {
+	case pte_nomap: return HWT_GAP_NO_IMAGE;
+	case pte_bad_insn: case pte_bad_query: case pte_bad_retcomp: return HWT_GAP_BAD_IMAGE;
+	case pte_retstack_empty: return HWT_GAP_NO_RETURN;
+	case pte_noip: case pte_ip_suppressed: return HWT_GAP_NO_PATH;
+	case pte_bad_packet: case pte_bad_opc: case pte_bad_context: case pte_no_enable:
+	case pte_bad_status_update: return HWT_GAP_BAD_PACKET;
+	default: return HWT_GAP_LIB;
+	}
+}
+
+static void sync_at(struct flow_ipt *f, uint64_t off)
+{
+	f->sync = off;
+	f->cbr = 0;
+	moved(f);
+	f->block = (struct pt_block){ 0 };
+	f->status = pt_blk_sync_set(f->dec, off - f->seg.begin);
+	f->steps++;
+}
+
+/* PSB in the run at or after @off, or its end. */
+static uint64_t next_psb(const struct flow_ipt *f, uint64_t off)
+{
+	const uint8_t *p = f->copy ? f->copy : span_of(f)->p + f->seg.begin;
+
+	if (off >= f->seg.end)
+		return f->seg.end;
+	return off + ipt_sync_forward(p + (off - f->seg.begin), f->seg.end - off);
+}
+
+/* Flow can not go on: a hole up to the next PSB. */
+static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
+{
+	uint64_t off = at(f), psb = 0, next;
+
+	take_time(f);
+	ipt_owner_lost(&f->owner);
+	/* the library reads ahead: it may be past a PSB that flow did not come to */
+	if (!pt_blk_get_sync_offset(f->dec, &psb) && f->seg.begin + psb > f->sync) {
+		next = f->seg.begin + psb;
+		if (off > next)
+			off = next;
+	} else {
+		if (off <= f->sync)
+			off = f->sync;
+		next = next_psb(f, off == f->sync ? off + 1 : off);
+	}
+	gap(f, cause, code, off, next - off, addr);
+	choose_image(f);
+	if (next < f->seg.end)
+		sync_at(f, next);
+	else
+		f->state = AT_TAIL;
+}
+
+static void failed(struct flow_ipt *f)
+{
+	enum pt_error_code code = pt_errcode(f->status);
+	unsigned cause = cause_of(code);
+
+	if (code == pte_nomem) {
+		f->error = -ENOMEM;
+		return;
+	}
+	if (code == pte_eos) {		/* nothing proves the instructions up to here */
+		f->nheld = 0;
+		f->state = AT_TAIL;
+		return;
+	}
+	release(f);
+	broken(f, cause, code, hwt_gap_has_addr(cause) ? stuck_at(f, code) : 0);
+}
+
+static void step_block(struct flow_ipt *f)
+{
+	if (f->timed || f->due != HWT_TIME_UNKNOWN)
+		take_time(f);
+	if (f->tsc != HWT_TIME_UNKNOWN && f->tsc >= f->due && change(f))
+		return;
+	f->status = pt_blk_next(f->dec, &f->block, sizeof(f->block));
+	f->steps++;
+	if (f->status == -pte_eos)
+		return;
+	if (f->block.ninsn)
+		walked(f, &f->block, f->status >= 0);
+	if (f->status >= 0 && endless(f, &f->block)) {
+		f->nheld = 0;
+		broken(f, HWT_GAP_NO_PROGRESS, 0, f->block.ip);
+	}
+}
+
+/* --- events --- */
+
+static void put(struct flow_ipt *f, const struct hwt_event *ev)
+{
+	emit_event(&f->emit, 0, ev);
+}
+
+static void put_at(struct flow_ipt *f, unsigned type, uint64_t addr, unsigned flags)
+{
+	struct hwt_event ev = event(f, type, at(f));
+
+	ev.flags = (uint8_t)flags;
+	ev.u.at.addr = addr;
+	put(f, &ev);
+}
+
+static void put_value(struct flow_ipt *f, unsigned type, uint64_t value, uint64_t addr,
+		      unsigned what)
+{
+	struct hwt_event ev = event(f, type, at(f));
+
+	ev.u.value.value = value;
+	ev.u.value.addr = addr;
+	ev.u.value.what = what;
+	put(f, &ev);
+}
+
+static void put_power(struct flow_ipt *f, unsigned what, uint64_t payload, uint64_t addr)
+{
+	struct hwt_event ev = event(f, HWT_EV_POWER, at(f));
+
+	ev.u.power.what = what;
+	ev.u.power.payload = payload;
+	ev.u.power.addr = addr;
+	put(f, &ev);
+}
+
+static void put_exception(struct flow_ipt *f, uint64_t from, uint64_t to)
+{
+	struct hwt_event ev = event(f, HWT_EV_EXCEPTION, at(f));
+
+	ev.flags = HWT_F_CUT;
+	ev.u.exc.from = from;
+	ev.u.exc.to = to;
+	put(f, &ev);
+}
+
+static void put_record(struct flow_ipt *f, unsigned kind, uint64_t off, uint64_t size)
+{
+	struct hwt_event ev = event(f, HWT_EV_RECORD, off);
+
+	ev.u.rec.data = span_of(f)->p + off;
+	ev.u.rec.size = (uint32_t)size;
+	ev.u.rec.id = FLOW_RECORD_PT | kind;
+	put(f, &ev);
+}
+
+static void aspace(struct flow_ipt *f, uint64_t cr3, bool update)
+{
+	struct hwt_event ev;
+
+	/* a PSB repeats what is known */
+	if (update && cr3 == f->owner.cr3)
+		return;
+	ipt_owner_cr3(&f->owner, cr3);
+	choose_image(f);
+	ev = event(f, HWT_EV_ASPACE, at(f));
+	ev.u.aspace.id = cr3;
+	ev.u.aspace.valid = 1;
+	put(f, &ev);
+}
+
+static void vmcs(struct flow_ipt *f, uint64_t base)
+{
+	struct hwt_event ev = event(f, HWT_EV_ASPACE, at(f));
+
+	ev.u.aspace.vmid = (uint32_t)(base >> 12);	/* page of the VMCS */
+	ev.u.aspace.valid = 2;
+	put(f, &ev);
+}
+
+static void ptwrite(struct flow_ipt *f, const struct pt_event *e, uint64_t ip)
+{
+	struct hwt_event ev = event(f, HWT_EV_MARK, at(f));
+
+	ev.u.mark.value = e->variant.ptwrite.payload;
+	ev.u.mark.addr = ip;
+	ev.u.mark.bits = (uint8_t)(e->variant.ptwrite.size * 8);
+	put(f, &ev);
+}
+
+static void tsx(struct flow_ipt *f, const struct pt_event *e, uint64_t ip)
+{
+	if (e->status_update)
+		return;
+	put_value(f, HWT_EV_TX, 0, ip, e->variant.tsx.aborted ? HWT_TX_ABORT :
+		  e->variant.tsx.speculative ? HWT_TX_BEGIN : HWT_TX_COMMIT);
+}
+
+static void cbr(struct flow_ipt *f, const struct pt_event *e)
+{
+	uint16_t ratio = e->variant.cbr.ratio;
+
+	if (e->status_update && ratio == f->cbr)
+		return;
+	f->cbr = ratio;
+	put_value(f, HWT_EV_FREQ, ratio, HWT_NO_ADDR, 0);
+}
+
+/* What a power event says, laid out as in its packet (SDM, "PWRE Packet", "PWRX Packet"). */
+static uint64_t pwre_bits(const struct pt_event *e)
+{
+	return (uint64_t)e->variant.pwre.hw << 7 | (uint64_t)e->variant.pwre.sub_state << 8 |
+		(uint64_t)e->variant.pwre.state << 12;
+}
+
+static uint64_t pwrx_bits(const struct pt_event *e)
+{
+	return e->variant.pwrx.last | (uint64_t)e->variant.pwrx.deepest << 4 |
+		(uint64_t)e->variant.pwrx.interrupt << 8 |
+		(uint64_t)e->variant.pwrx.store << 10 |
+		(uint64_t)e->variant.pwrx.autonomous << 11;
+}
+
+/* Foreign packets before @limit, up to one that an EXSTOP event of the library stands for. */
+static void foreign(struct flow_ipt *f, uint64_t limit, bool all)
+{
+	while (f->copy && emit_room(&f->emit) > ROOM) {
+		if (!f->item.size && !ipt_foreign_next(&f->item, &f->walk, span_of(f), limit))
+			return;
+		if (f->item.bound && !all)
+			return;
+		if (f->item.kind != IPT_EXSTOP)
+			put_record(f, f->item.kind, f->item.off, f->item.size);
+		f->item.size = 0;
+	}
+}
+
+/* True if an EXSTOP event of the library stands for a foreign packet, which is given. */
+static bool stands_for_foreign(struct flow_ipt *f)
+{
+	bool other;
+
+	if (!f->copy)
+		return false;
+	foreign(f, f->seg.end, false);
+	if (!f->item.size)
+		return false;
+	other = f->item.kind != IPT_EXSTOP;
+	if (other)
+		put_record(f, f->item.kind, f->item.off, f->item.size);
+	f->item.size = 0;
+	return other;
+}
+
+static void exstop(struct flow_ipt *f, const struct pt_event *e, uint64_t ip)
+{
+	if (!e->ip_suppressed && stands_for_foreign(f))
+		return;
+	put_power(f, HWT_POWER_EXSTOP, 0, ip);
+}
+
+static void overflow(struct flow_ipt *f)
+{
+	foreign(f, at(f), true);	/* the overflow may have taken the FUP they wait for */
+	ipt_owner_lost(&f->owner);
+	gap(f, HWT_GAP_OVERFLOW, 0, at(f), 0, 0);
+	choose_image(f);
+}
+
+/* @e's own address, where it has one that is not suppressed. */
+#define IP(member) (e->ip_suppressed ? HWT_NO_ADDR : e->variant.member)
+
+static void translate(struct flow_ipt *f, const struct pt_event *e)
+{
+	switch (e->type) {
+	case ptev_enabled:
+		put_at(f, HWT_EV_ON, IP(enabled.ip),
+		       e->variant.enabled.resumed ? HWT_F_RESUMED : 0);
+		break;
+	case ptev_disabled:
+		put_at(f, HWT_EV_OFF, IP(disabled.ip), 0);
+		break;
+	case ptev_async_disabled:
+		put_at(f, HWT_EV_OFF, e->variant.async_disabled.at, HWT_F_CUT);
+		break;
+	case ptev_async_branch:
+		put_exception(f, e->variant.async_branch.from, IP(async_branch.to));
+		break;
+	case ptev_paging:
+		aspace(f, e->variant.paging.cr3, e->status_update);
+		break;
+	case ptev_async_paging:
+		aspace(f, e->variant.async_paging.cr3, e->status_update);
+		break;
+	case ptev_vmcs:
+		vmcs(f, e->variant.vmcs.base);
+		break;
+	case ptev_async_vmcs:
+		vmcs(f, e->variant.async_vmcs.base);
+		break;
+	case ptev_overflow:
+		overflow(f);
+		break;
+	case ptev_tsx:
+		tsx(f, e, IP(tsx.ip));
+		break;
+	case ptev_stop:
+		put_value(f, HWT_EV_TRIGGER, 0, HWT_NO_ADDR, HWT_TRIGGER_STOP);
+		break;
+	case ptev_exstop:
+		exstop(f, e, IP(exstop.ip));
+		break;
+	case ptev_mwait:
+		put_power(f, HWT_POWER_MWAIT, e->variant.mwait.hints |
+			  (uint64_t)e->variant.mwait.ext << 32, IP(mwait.ip));
+		break;
+	case ptev_pwre:
+		put_power(f, HWT_POWER_PWRE, pwre_bits(e), HWT_NO_ADDR);
+		break;
+	case ptev_pwrx:
+		put_power(f, HWT_POWER_PWRX, pwrx_bits(e), HWT_NO_ADDR);
+		break;
+	case ptev_ptwrite:
+		ptwrite(f, e, IP(ptwrite.ip));
+		break;
+	case ptev_cbr:
+		cbr(f, e);
+		break;
+	case ptev_exec_mode:	/* seen in each block */
+	case ptev_tick:		/* not asked for */
+	case ptev_mnt:		/* a foreign packet for us */
+		break;
+	}
+}
+
+static void step_event(struct flow_ipt *f)
+{
+	struct pt_event e;
+	uint64_t psb;
+
+	f->status = pt_blk_event(f->dec, &e, sizeof(e));
+	f->steps++;
+	if (f->status < 0) {
+		f->block.ninsn = 0;
+		return;
+	}
+	release(f);
+	moved(f);
+	if (e.has_tsc)
+		take_tsc(f, e.tsc);
+	while (f->tsc != HWT_TIME_UNKNOWN && f->tsc >= f->due &&
+	       emit_room(&f->emit) > ROOM && change(f))
+		;
+	if (!pt_blk_get_sync_offset(f->dec, &psb) && f->seg.begin + psb > f->sync &&
+	    e.status_update)
+		f->sync = f->seg.begin + psb;
+	translate(f, &e);
+}
+
+/* --- runs, spans, buffer --- */
+
+static void close_run(struct flow_ipt *f)
+{
+	pt_blk_free_decoder(f->dec);
+	free(f->copy);
+	f->dec = NULL;
+	f->copy = NULL;
+	f->nheld = 0;
+}
+
+static void step_span(struct flow_ipt *f)
+{
+	const struct trace_span *s;
+
+	if (f->span == f->buf->nspans) {
+		if (f->buf->cause_after != HWT_GAP_NONE)
+			lost(f, f->buf->cause_after, f->buf->lost_after, 0);
+		emit_flush(&f->emit);
+		f->state = AT_END;
+		return;
+	}
+	s = span_of(f);
+	f->fs.stats.bytes_in += s->size;
+	f->done = f->hint = 0;
+	f->seg.next = 0;
+	ipt_owner_span(&f->owner, f->buf, s);
+	/* a decoder that starts afresh while tracing was on loses its way */
+	if (s->cause_before != HWT_GAP_NONE || f->on) {
+		ipt_owner_lost(&f->owner);
+		lost(f, s->cause_before != HWT_GAP_NONE ? s->cause_before : HWT_GAP_BREAK,
+		     s->lost_before, 0);
+	}
+	f->on = false;
+	choose_image(f);
+	f->state = AT_SEG;
+}
+
+static void open_run(struct flow_ipt *f)
+{
+	const struct trace_span *s = span_of(f);
+	size_t n = f->seg.end - f->seg.begin;
+
+	if (f->seg.foreign) {
+		f->copy = malloc(n);
+		if (!f->copy) {
+			f->error = -ENOMEM;
+			return;
+		}
+		ipt_scan_patch(f->copy, s, &f->seg);
+		f->walk = (struct ipt_foreign_walk){ .at = f->seg.begin, .end = f->seg.end };
+		f->item.size = 0;
+	}
+	f->cfg.begin = f->copy ? f->copy : (uint8_t *)s->p + f->seg.begin;
+	f->cfg.end = f->cfg.begin + n;
+	f->dec = pt_blk_alloc_decoder(&f->cfg);
+	if (!f->dec) {
+		f->error = -ENOMEM;
+		return;
+	}
+	pt_blk_set_image(f->dec, f->cur->img);
+	sync_at(f, f->seg.begin);
+	f->state = IN_FLOW;
+}
+
+static void step_seg(struct flow_ipt *f)
+{
+	const struct trace_span *s = span_of(f);
+	uint64_t from = f->seg.next;
+
+	if (from == s->size) {
+		f->fs.stats.bytes_decoded += s->size - f->done;
+		f->span++;
+		f->state = AT_SPAN;
+		return;
+	}
+	ipt_scan(&f->seg, s, from);
+	if (f->seg.begin > from)
+		gap(f, HWT_GAP_NO_SYNC, 0, from, f->seg.begin - from, 0);
+	if (f->seg.begin < f->seg.end)
+		open_run(f);
+}
+
+/* The run is over: foreign packets at its end, then why it ended. */
+static void step_tail(struct flow_ipt *f)
+{
+	if (f->copy) {
+		foreign(f, f->seg.end, true);
+		if (f->item.size || emit_room(&f->emit) <= ROOM)
+			return;
+	}
+	take_time(f);
+	f->on = f->status >= 0 && !(f->status & pts_ip_suppressed);
+	if (f->seg.cause != HWT_GAP_NONE) {
+		f->on = false;
+		gap(f, f->seg.cause, 0, f->seg.end, f->seg.next - f->seg.end, 0);
+		ipt_owner_lost(&f->owner);
+	}
+	close_run(f);
+	f->state = AT_SEG;
+}
+
+static void tell_system(struct flow_ipt *f)
+{
+	const struct trace_span *s = span_of(f);
+	uint64_t off = at(f);
+
+	if (off < f->hint + DONE_STEP)
+		return;
+	f->hint = off;
+	if (s->file)
+		file_done_before(s->file, s->file_off + off);
+}
+
+static void step_flow(struct flow_ipt *f)
+{
+	if (f->copy)
+		foreign(f, at(f), false);
+	if (f->status < 0)
+		failed(f);
+	else if (f->status & pts_event_pending)
+		step_event(f);
+	else if (f->status & pts_eos)	/* case B16: no packet is left to prove more code */
+		f->state = AT_TAIL;
+	else
+		step_block(f);
+	if (!(f->steps & 0xfff))
+		tell_system(f);
+}
+
+/* Fills the ring, as far as one call may go. */
+static void run(struct flow_ipt *f)
+{
+	f->steps = 0;
+	while (f->state != AT_END && !f->error && f->steps < QUIET_STEPS &&
+	       emit_room(&f->emit) > ROOM) {
+		switch (f->state) {
+		case AT_SPAN: step_span(f); break;
+		case AT_SEG: step_seg(f); break;
+		case IN_FLOW: step_flow(f); break;
+		case AT_TAIL: step_tail(f); break;
+		case AT_END: break;
+		}
+	}
+	f->fs.stats.steps += f->steps;
+}
+
+static int ipt_next(struct hwt_stream *s, struct hwt_event *ev, int max)
+{
+	struct flow_ipt *f = hwt_container_of(s, struct flow_ipt, fs.s);
+	int n;
+
+	if (max <= 0)
+		return -EINVAL;
+	if (emit_room(&f->emit) == EMIT_RING)
+		run(f);
+	n = emit_take(&f->emit, ev, max);
+	if (n)
+		return n;
+	if (f->error)
+		return f->error;
+	if (f->state == AT_END)
+		return 0;
+	*ev = event(f, HWT_EV_NONE, f->dec ? at(f) : 0);
+	return 1;
+}
+
+static void ipt_close(struct hwt_stream *s)
+{
+	struct flow_ipt *f = hwt_container_of(s, struct flow_ipt, fs.s);
+
+	close_run(f);
+	for (unsigned i = 0; i < IMAGES; i++)
+		pt_image_free(f->images[i].img);
+	pt_iscache_free(f->isc);
+	emit_fini(&f->emit);
+	free(f);
+}
+
+static const struct hwt_stream_ops ipt_ops = { ipt_next, ipt_close };
+
+/* Address filter ranges; TraceStop ranges are of the other kind. SDM, "IA32_RTIT_CTL MSR". */
+static void set_filter(struct pt_conf_addr_filter *af, const struct trace_cfg *c)
+{
+	uint64_t *const a[4] = { &af->addr0_a, &af->addr1_a, &af->addr2_a, &af->addr3_a };
+	uint64_t *const b[4] = { &af->addr0_b, &af->addr1_b, &af->addr2_b, &af->addr3_b };
+
+	for (unsigned i = 0; i < 4 && i < c->r.pt.nfilter; i++) {
+		*a[i] = c->r.pt.filter[i][0];
+		*b[i] = c->r.pt.filter[i][1];
+		af->config.addr_cfg |= (c->r.pt.filter_stop >> i & 1 ? 2ull : 1ull) << (4 * i);
+	}
+}
+
+static void set_config(struct flow_ipt *f, const struct trace_cfg *c)
+{
+	struct pt_config *p = &f->cfg;
+
+	pt_config_init(p);
+	if (!c)
+		return;
+	if (c->r.pt.family) {
+		p->cpu = (struct pt_cpu){ .vendor = pcv_intel, .family = c->r.pt.family,
+			.model = c->r.pt.model, .stepping = c->r.pt.stepping };
+		pt_cpu_errata(&p->errata, &p->cpu);	/* a CPU it does not know has none */
+	}
+	/* MTC gives time only with the ratio to the crystal; without it the TSC packets remain */
+	p->mtc_freq = c->r.pt.mtc_freq;
+	p->nom_freq = c->r.pt.nom_freq;
+	p->cpuid_0x15_eax = c->r.pt.cpuid_15_eax;
+	p->cpuid_0x15_ebx = c->r.pt.cpuid_15_ebx;
+	set_filter(&p->addr_filter, c);
+	/* blocks that are ranges: without direct calls and jumps inside */
+	if (f->emit.want.level > HWT_LEVEL_HOLES)
+		p->flags.variant.block.end_on_call = p->flags.variant.block.end_on_jump = 1;
+}
+
+int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag)
+{
+	struct flow_ipt *f = calloc(1, sizeof(*f));
+	int rc;
+
+	if (!f)
+		return diag_set(diag, -ENOMEM, 3, NULL, HWT_NO_OFF, "out of memory");
+	f->fs.s.ops = &ipt_ops;
+	f->fs.s.name = a->buf->name;
+	f->buf = a->buf;
+	f->image = a->image;
+	f->machine = a->machine;
+	f->map = a->tsc && time_map_valid(a->tsc) ? a->tsc : NULL;
+	f->src = a->src;
+	f->tsc = f->ns_of = HWT_TIME_UNKNOWN;
+	f->timed = a->want->level > HWT_LEVEL_HOLES;
+	f->isc = pt_iscache_alloc(NULL);
+	rc = emit_init(&f->emit, a, &f->fs.stats, 1);
+	if (!rc && (!f->isc || pt_iscache_set_limit(f->isc, CODE_CACHE) < 0))
+		rc = -ENOMEM;
+	if (rc < 0) {
+		ipt_close(&f->fs.s);
+		return diag_set(diag, rc, rc == -ENOMEM ? 3 : 0, NULL, HWT_NO_OFF, "%s",
+				rc == -ENOMEM ? "out of memory" : "no valid interest");
+	}
+	set_config(f, a->buf->ncfgs ? &a->buf->cfgs[0] : NULL);
+	ipt_owner_init(&f->owner, a->machine, a->buf);
+	*out = &f->fs.s;
+	return 0;
+}
+
+const char *flow_ipt_version(void)
+{
+	static char text[32];
+	struct pt_version v = pt_library_version();
+
+	snprintf(text, sizeof(text), "libipt %u.%u.%u", v.major, v.minor, v.patch);
+	return text;
+}
+
+#else
+
+int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag)
+{
+	return diag_set(diag, -ENOTSUP, 25, NULL, HWT_NO_OFF,
+			"this build has no Intel PT flow: libipt exists for x86 only");
+}
+
+const char *flow_ipt_version(void)
+{
+	return "no libipt";
+}
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ipt_owner.h"
+
+static void by_schedule(struct ipt_owner *o)
+{
+	o->pid = o->cur.pid;
+	o->tid = o->cur.tid;
+}
+
+/* CR3 wins over time: the schedule is stamped on another clock path and a little early or late. */
+static void choose(struct ipt_owner *o)
+{
+	int32_t pid;
+
+	if (o->fixed)
+		return;
+	by_schedule(o);
+	if (o->cr3 == HWT_NO_ADDR || !o->m)
+		return;
+	pid = machine_aspace(o->m, o->cr3);
+	if (pid == HWT_NONE || pid == o->pid)
+		return;
+	o->pid = pid;
+	o->tid = HWT_NONE;
+}
+
+void ipt_owner_init(struct ipt_owner *o, struct machine *m, const struct trace_buf *b)
+{
+	*o = (struct ipt_owner){ .m = m, .cr3 = HWT_NO_ADDR, .pid = b->pid, .tid = b->tid };
+	o->cur.pid = o->cur.tid = HWT_NONE;
+	if (m)
+		machine_cursor_init(&o->cur, m, b->cpu);
+	if (b->pid != HWT_NONE || b->tid != HWT_NONE || b->cpu == HWT_NONE)
+		o->cur.n = o->cur.i;		/* the schedule of no CPU */
+}
+
+void ipt_owner_span(struct ipt_owner *o, const struct trace_buf *b, const struct trace_span *s)
+{
+	int32_t tid = s->tid != HWT_NONE ? s->tid : b->tid;
+	int32_t pid = s->pid != HWT_NONE ? s->pid : b->pid;
+
+	o->fixed = pid != HWT_NONE || tid != HWT_NONE;
+	if (o->fixed && pid == HWT_NONE && o->m)
+		pid = machine_pid(o->m, tid);
+	o->pid = pid;
+	o->tid = tid;
+	choose(o);
+}
+
+void ipt_owner_cr3(struct ipt_owner *o, uint64_t cr3)
+{
+	if (cr3 != o->cr3) {
+		o->cr3 = cr3;
+		o->held = false;
+	}
+	choose(o);
+}
+
+void ipt_owner_lost(struct ipt_owner *o)
+{
+	o->cr3 = HWT_NO_ADDR;
+	o->held = false;
+	choose(o);
+}
+
+int ipt_owner_step(struct ipt_owner *o, uint64_t now, struct hwt_event *ev)
+{
+	const struct machine_run *r;
+	int32_t pid, tid;
+
+	while (machine_cursor_due(&o->cur) <= now && machine_cursor_due(&o->cur) !=
+	       HWT_TIME_UNKNOWN) {
+		pid = o->cur.pid;
+		tid = o->cur.tid;
+		/*
+		 * One CR3 over the whole stay of a task that ran user code is that task's. A kernel
+		 * thread keeps the CR3 of the task before it, but never runs user code.
+		 */
+		if (o->held && o->user && pid > 0 && o->cr3 != HWT_NO_ADDR)
+			machine_set_aspace(o->m, o->cr3, pid);
+		r = machine_cursor_step(&o->cur);
+		o->held = o->cr3 != HWT_NO_ADDR;
+		o->user = false;
+		choose(o);
+		if (!o->started && machine_cursor_due(&o->cur) <= now)
+			continue;
+		if (!o->started)
+			break;
+		ev->time = r->time;
+		ev->flags = r->flags;
+		ev->u.sched.prev_pid = pid;
+		ev->u.sched.prev_tid = tid;
+		ev->u.sched.next_pid = r->pid;
+		ev->u.sched.next_tid = r->tid;
+		ev->u.sched.next_aspace = o->cr3;
+		return 1;
+	}
+	o->started = true;
+	return 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HWT_FLOW_IPT_OWNER_H
+#define HWT_FLOW_IPT_OWNER_H
+
+/*
+ * Whose code a CPU runs now: fixed for the buffer or the span, else by CR3 where the trace says it
+ * and it is known, else by the schedule at the trace's own time.
+ */
+#include <stdbool.h>
+
+#include "../../hwtrace/machine/machine.h"
+#include "../../hwtrace/source/capture.h"
+
+struct ipt_owner {
+	struct machine *m;
+	struct machine_cursor cur;
+	int32_t pid, tid;	/* now */
+	bool fixed;
+	bool started;		/* a time of this buffer is known */
+	uint64_t cr3;		/* HWT_NO_ADDR: not known */
+	/* @cr3 did not change since the task of the schedule came in, and it ran user code */
+	bool held, user;
+};
+
+void ipt_owner_init(struct ipt_owner *o, struct machine *m, const struct trace_buf *b);
+void ipt_owner_span(struct ipt_owner *o, const struct trace_buf *b, const struct trace_span *s);
+/* CR3 changed. */
+void ipt_owner_cr3(struct ipt_owner *o, uint64_t cr3);
+/* Nothing is known of CR3 any more: trace was lost. */
+void ipt_owner_lost(struct ipt_owner *o);
+
+/* Time of the next switch, base ns, HWT_TIME_UNKNOWN if none. */
+static inline uint64_t ipt_owner_due(const struct ipt_owner *o)
+{
+	return machine_cursor_due(&o->cur);
+}
+
+/*
+ * Takes one switch that is due at @now: 1 and @ev->u.sched, time and flags are filled, 0 if none is
+ * due. Switches before the first time of the buffer are taken in silence.
+ */
+int ipt_owner_step(struct ipt_owner *o, uint64_t now, struct hwt_event *ev);
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ipt_scan.h"
+
+#include <string.h>
+
+#define DONE_STEP	(16U << 20)	/* bytes between two hints to the system */
+
+static bool is_foreign(unsigned kind)
+{
+	switch (kind) {
+	case IPT_BBP: case IPT_BIP: case IPT_BEP: case IPT_CFE: case IPT_EVD: case IPT_TRIG:
+	case IPT_MNT:	/* known, but without its bytes */
+		return true;
+	}
+	return false;
+}
+
+void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
+{
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+	uint64_t at, done;
+	int n = 0;
+
+	*out = (struct ipt_seg){ 0 };
+	at = from + ipt_sync_forward(s->p + from, s->size - from);
+	out->begin = at;
+	done = at + DONE_STEP;
+	while (at < s->size) {
+		n = ipt_packet_decode(&pkt, &ctx, s->p + at, s->size - at);
+		if (n < 0)
+			break;
+		if (is_foreign(pkt.kind))
+			out->foreign = true;
+		at += (unsigned)n;
+		if (at >= done) {
+			/* only the resident part: these bytes are read again by the walk */
+			if (s->file)
+				file_done_before(s->file, s->file_off + at);
+			done = at + DONE_STEP;
+		}
+	}
+	out->end = out->next = at;
+	if (at == s->size)
+		return;
+	if (n == -HWT_E_MORE) {
+		out->cause = HWT_GAP_TRUNCATED;
+		out->next = s->size;
+	} else {
+		out->cause = HWT_GAP_BAD_PACKET;
+		out->next = at + ipt_sync_forward(s->p + at, s->size - at);
+	}
+}
+
+/* True if the FUP after @at belongs to an asynchronous branch, by the flow packet behind it. */
+static bool fup_has_target(const struct trace_span *s, uint64_t at, uint64_t end)
+{
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+	bool fup = false;
+
+	/* a FUP and its TIP have at most a few timing and mode packets between them */
+	for (int i = 0; i < 16 && at < end; i++) {
+		int n = ipt_packet_decode(&pkt, &ctx, s->p + at, end - at);
+
+		if (n < 0)
+			return false;
+		at += (unsigned)n;
+		switch (pkt.kind) {
+		case IPT_FUP:
+			if (fup)
+				return false;
+			fup = true;
+			break;
+		case IPT_TIP:
+		case IPT_TIP_PGD:
+			return fup;
+		case IPT_PAD: case IPT_CYC: case IPT_MTC: case IPT_TSC: case IPT_TMA:
+		case IPT_CBR: case IPT_PIP: case IPT_VMCS: case IPT_MODE_EXEC:
+			break;
+		default:
+			return false;
+		}
+	}
+	return false;
+}
+
+/* True if @pkt, which ends at @at, is given to libipt as an EXSTOP with IP. */
+static bool becomes_exstop(const struct ipt_packet *pkt, const struct trace_span *s, uint64_t at,
+			   uint64_t end)
+{
+	if (pkt->kind != IPT_BEP && pkt->kind != IPT_CFE && pkt->kind != IPT_TRIG)
+		return false;
+	return pkt->flag && !fup_has_target(s, at, end);
+}
+
+void ipt_scan_patch(uint8_t *dst, const struct trace_span *s, const struct ipt_seg *seg)
+{
+	static const uint8_t exstop_ip[2] = { 0x02, 0xe2 };	/* SDM, "EXSTOP Packet" */
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+
+	memcpy(dst, s->p + seg->begin, seg->end - seg->begin);
+	for (uint64_t at = seg->begin; at < seg->end;) {
+		uint8_t *d = dst + (at - seg->begin);
+		int n = ipt_packet_decode(&pkt, &ctx, s->p + at, seg->end - at);
+
+		if (n < 0)
+			return;
+		at += (unsigned)n;
+		if (!is_foreign(pkt.kind))
+			continue;
+		memset(d, 0, (unsigned)n);
+		if (becomes_exstop(&pkt, s, at, seg->end))
+			memcpy(d + n - 2, exstop_ip, 2);
+	}
+}
+
+/* The rest of a PEBS block whose BBP was just read. */
+static void block(struct ipt_foreign *out, struct ipt_foreign_walk *w, const struct trace_span *s)
+{
+	struct ipt_packet pkt;
+
+	while (w->at < w->end) {
+		struct ipt_ctx ctx = w->ctx;
+		int n = ipt_packet_decode(&pkt, &ctx, s->p + w->at, w->end - w->at);
+
+		if (n < 0 || (pkt.kind != IPT_BIP && pkt.kind != IPT_BEP))
+			return;
+		w->at += (unsigned)n;
+		w->ctx = ctx;
+		out->size += (unsigned)n;
+		if (pkt.kind == IPT_BEP) {
+			out->whole = true;
+			out->bound = becomes_exstop(&pkt, s, w->at, w->end);
+			return;
+		}
+	}
+}
+
+int ipt_foreign_next(struct ipt_foreign *out, struct ipt_foreign_walk *w,
+		     const struct trace_span *s, uint64_t limit)
+{
+	struct ipt_packet pkt;
+
+	while (w->at < limit) {
+		uint64_t at = w->at;
+		int n = ipt_packet_decode(&pkt, &w->ctx, s->p + at, w->end - at);
+
+		if (n < 0)
+			break;
+		w->at += (unsigned)n;
+		if (!is_foreign(pkt.kind) && !(pkt.kind == IPT_EXSTOP && pkt.flag))
+			continue;
+		*out = (struct ipt_foreign){ .off = at, .size = (unsigned)n, .kind = pkt.kind };
+		if (pkt.kind == IPT_BBP)
+			block(out, w, s);
+		else
+			out->bound = pkt.kind == IPT_EXSTOP ||
+				becomes_exstop(&pkt, s, w->at, w->end);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HWT_FLOW_IPT_SCAN_H
+#define HWT_FLOW_IPT_SCAN_H
+
+/*
+ * One pass over the packets of a span before the flow decoder sees them, so that it only gets whole
+ * packets that it knows, and every byte that it does not get is counted exactly. A few percent of
+ * the cost of a walk.
+ */
+#include <stdbool.h>
+
+#include "../../hwtrace/source/capture.h"
+#include "../pt/packet.h"
+
+/* A run of well-formed packets that starts with a PSB. Offsets in the span. */
+struct ipt_seg {
+	uint64_t begin, end;	/* equal if there is none */
+	/* [end, next) is no packet, and why; next is a PSB or the end of the span */
+	uint64_t next;
+	uint16_t cause;		/* enum hwt_gap_cause: NONE, BAD_PACKET or TRUNCATED */
+	bool foreign;		/* holds packets that libipt 2.0.5 does not know */
+};
+
+/* The first run at or after @from; [@from, begin) is before any PSB. */
+void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from);
+
+/*
+ * Copies a run to @dst (end - begin bytes) with the packets that libipt does not know taken out:
+ * PAD in their place, so that offsets stay. Where one is bound to the FUP after it (BEP, CFE and
+ * TRIG with IP), an EXSTOP with IP takes its place, so that the FUP keeps its meaning for IP
+ * compression and the walker stops at its address.
+ */
+void ipt_scan_patch(uint8_t *dst, const struct trace_span *s, const struct ipt_seg *seg);
+
+/* A packet, or a whole PEBS block (BBP to BEP), that libipt does not know. */
+struct ipt_foreign {
+	uint64_t off, size;	/* in the span; without the FUP */
+	/* IPT_BBP for a block, IPT_EVD, IPT_CFE, IPT_TRIG, IPT_MNT, IPT_EXSTOP */
+	uint8_t kind;
+	bool bound;		/* libipt gives an EXSTOP event for it */
+	bool whole;		/* a block that ends with its BEP */
+};
+
+/* Reads the foreign packets of a run in order; starts zeroed with the run's begin and end. */
+struct ipt_foreign_walk {
+	uint64_t at, end;	/* offsets in the span */
+	struct ipt_ctx ctx;
+};
+/*
+ * The next one that begins before @limit: 1, or 0. An EXSTOP with IP is
+ * given too (kind IPT_EXSTOP), so that the bound ones can be told apart by their order.
+ */
+int ipt_foreign_next(struct ipt_foreign *out, struct ipt_foreign_walk *w,
+		     const struct trace_span *s, uint64_t limit);
+
+#endif
