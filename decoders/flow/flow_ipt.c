@@ -373,7 +373,7 @@ static bool endless(struct flow_ipt *f, const struct pt_block *b)
 		moved(f);
 		return false;
 	}
-	/* an indirect branch takes a packet, but the library does not always tell that it was one */
+	/* an indirect branch takes a packet, but the library does not always name its class */
 	if (f->quiet && b->ip == f->mark && at(f) == f->mark_off)
 		return true;
 	if (f->quiet++ == f->next_mark) {
