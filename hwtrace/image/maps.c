@@ -312,9 +312,15 @@ int image_add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t 
 int image_add_symbol(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
 		     uint64_t size, const char *name)
 {
+	return maps_add_symbol(img, pid, time, addr, size, name, NULL);
+}
+
+int maps_add_symbol(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
+		    uint64_t size, const char *name, const struct jit_lines *lines)
+{
 	struct timed_item it = { .addr = addr, .last = addr, .time = time };
 	int64_t k = maps_space(img, pid);
-	struct sym *s = NULL;
+	struct loose_sym *s = NULL;
 
 	if (k < 0)
 		return (int)k;
@@ -326,9 +332,10 @@ int image_add_symbol(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t
 		s = arena_alloc(&img->arena, sizeof(*s));
 		if (!s)
 			return -ENOMEM;
-		*s = (struct sym){ .addr = addr, .size = size, .last = it.last };
-		s->name = arena_str(&img->arena, name);
-		if (!s->name)
+		s->sym = (struct sym){ .addr = addr, .size = size, .last = it.last };
+		s->sym.name = arena_str(&img->arena, name);
+		s->lines = lines;
+		if (!s->sym.name)
 			return -ENOMEM;
 	}
 	if (it.time == HWT_TIME_UNKNOWN)
@@ -337,6 +344,21 @@ int image_add_symbol(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t
 	it.seq = ++img->seq;
 	maps_forget(img);
 	return timed_add(&img->spaces[k]->syms, &it);
+}
+
+uint64_t maps_last_reset(const struct hwt_image *img, int32_t pid)
+{
+	const struct aspace *as = maps_find_space(img, pid);
+	uint64_t last = 0;
+
+	for (uint32_t i = 0; as && i < as->syms.n; i++) {
+		const struct timed_item *it = &as->syms.v[i];
+
+		if ((it->tag == TAG_FORK || (!it->val && it->last == UINT64_MAX)) &&
+		    it->time > last)
+			last = it->time;
+	}
+	return last;
 }
 
 static void narrow(struct spot *s, const struct timed_hit *h)

@@ -31,6 +31,19 @@ struct symtab {
 	size_t n;
 };
 
+/* Source lines of one function of a JIT, for the place @base where it was first. */
+struct jit_lines {
+	uint64_t base;
+	uint32_t n;
+	struct jit_line { uint64_t addr; const char *file; int32_t line; } v[];
+};
+
+/* A function without file: what a struct sym in struct aspace.syms is the head of. */
+struct loose_sym {
+	struct sym sym;
+	const struct jit_lines *lines;	/* NULL: none */
+};
+
 enum module_kind {
 	MODULE_MAPPED,		/* searched by the path that was recorded */
 	MODULE_RAW,		/* the same, a plain dump */
@@ -79,7 +92,7 @@ struct page_range { uint64_t lo, hi; };	/* both included, whole pages */
 struct aspace {
 	int32_t pid;
 	struct timed maps;	/* values are struct part */
-	struct timed syms;	/* struct sym, NULL for none; struct part if TAG_FORK */
+	struct timed syms;	/* struct loose_sym, NULL for none; struct part if TAG_FORK */
 	struct idmap same;	/* hash of a map to its item, to find repeats */
 	uint64_t *changes;	/* times when image_sections() changes, sorted */
 	uint32_t nchanges, changes_cap;
@@ -141,6 +154,11 @@ struct aspace *maps_find_space(const struct hwt_image *img, int32_t pid);
 /* Adds [@addr, @last] holding a copy of @part. 0 or a negative error. */
 int maps_add(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr, uint64_t last,
 	     uint32_t space, const struct part *part);
+/* image_add_symbol() with the lines of the function. */
+int maps_add_symbol(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
+		    uint64_t size, const char *name, const struct jit_lines *lines);
+/* Time of the last exec of @pid, or of the fork that made it; 0 if none is known. */
+uint64_t maps_last_reset(const struct hwt_image *img, int32_t pid);
 /* Notes a map for listing. */
 int maps_list(struct hwt_image *img, const struct hwt_map *m);
 /* 1 found, 0 nothing there (@out->part NULL, ranges valid), negative error. */

@@ -257,6 +257,33 @@ int image_entry(struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
 	return e->is;
 }
 
+/* The line of the last entry at or before @addr, as the runtime told it. */
+static int jit_lines(struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
+		     struct hwt_line *out)
+{
+	const struct jit_line *best = NULL;
+	const struct loose_sym *s;
+	struct spot fn;
+
+	if (maps_locate_sym(img, w, addr, &fn) <= 0)
+		return 0;
+	s = fn.item->val;
+	if (!s->lines)
+		return 0;
+	addr = addr - s->sym.addr + s->lines->base;
+	for (uint32_t i = 0; i < s->lines->n; i++) {
+		const struct jit_line *l = &s->lines->v[i];
+
+		if (l->addr <= addr && (!best || l->addr >= best->addr))
+			best = l;
+	}
+	if (!best)
+		return 0;
+	*out = (struct hwt_line){ .func = shown(img, (struct sym *)(uintptr_t)&s->sym),
+				  .file = best->file, .line = best->line };
+	return 1;
+}
+
 int hwt_image_lines(struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
 		    struct hwt_line *out, int max)
 {
@@ -264,8 +291,10 @@ int hwt_image_lines(struct hwt_image *img, const struct hwt_where *w, uint64_t a
 	struct spot s;
 	uint64_t at;
 
-	if (max < 1 || maps_locate(img, w, addr, &s) <= 0 || s.part->kind != PART_FILE)
+	if (max < 1 || maps_locate(img, w, addr, &s) <= 0)
 		return 0;
+	if (s.part->kind != PART_FILE)
+		return jit_lines(img, w, addr, out);
 	m = s.part->mod;
 	if (!module_open(img, m) || !m->obj || !link_of(&s, addr, &at))
 		return 0;
