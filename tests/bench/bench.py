@@ -49,20 +49,20 @@ def main():
         with open(at("addrs"), "wb") as f:
             subprocess.check_call([TOOLS + "/step", at("prog")], stdout=f, stderr=subprocess.DEVNULL)
         insns = sum(1 for _ in open(at("addrs")))
-        for n in (60, 960):
+        for n in (300, 4800):
             subprocess.check_call([TOOLS + "/mkdemo", "-plain", "-repeat", str(n), "-raw", at("pt.%d" % n),
                                    at("prog"), at("addrs"), at("perf.%d" % n)])
         print("Intel PT: %d instructions, %d bytes of trace (made by a model, not by hardware)" %
-              (insns * 60, os.path.getsize(at("pt.60"))))
-        pt = lambda verb, n=60: [HWT] + verb + ["--pt", at("pt.%d" % n), "--elf", at("prog")]
-        ratio("check / bare libipt block loop", pt(["check"]), [BARE, "ipt", at("pt.60"), at("prog")], "at most 1.3")
+              (insns * 300, os.path.getsize(at("pt.300"))))
+        pt = lambda verb, n=300: [HWT] + verb + ["--pt", at("pt.%d" % n), "--elf", at("prog")]
+        ratio("check / bare libipt block loop", pt(["check"]), [BARE, "ipt", at("pt.300"), at("prog")], "at most 1.3")
         if perf:
-            ratio("list --level range / perf script", [HWT, "list", "--level", "range", at("perf.60")],
-                  [perf, "script", "-i", at("perf.60"), "--itrace=b", "-F", "comm,tid,cpu,time,ip,sym,addr"],
+            ratio("list --level range / perf script", [HWT, "list", "--level", "range", at("perf.300")],
+                  [perf, "script", "-i", at("perf.300"), "--itrace=b", "-F", "comm,tid,cpu,time,ip,sym,addr"],
                   "not above 1", at("list"))
         else:
             print("skip: perf is not installed")
-        a, b = run(pt(["check"])), run(pt(["check"], 960))
+        a, b = run(pt(["check"])), run(pt(["check"], 4800))
         print("check, 16 times the Intel PT trace: peak memory %.2f times (%d to %d KiB)" % (b[1] / a[1], a[1], b[1]))
         # CoreSight: a real capture, repeated
         fib = os.path.abspath(os.path.join(CAP, "arm/fib-files"))
@@ -70,7 +70,7 @@ def main():
             print("skip: captures of others are not here (HWT_CAPTURES)")
             return
         trace = open(fib + "/trace1/cstrace.bin", "rb").read()
-        for n in (60, 960):
+        for n in (300, 4800):
             d = at("cs%d" % n)
             shutil.copytree(os.path.join(CAP, "arm/fib-1/in"), d)
             os.chmod(d, 0o755)
@@ -88,7 +88,7 @@ def main():
               [BARE, "ocsd", at("cs60/cstrace.bin")] + regs + dumps, "at most 1.3")
         if shutil.which("trc_pkt_lister"):
             ratio("list --level range / trc_pkt_lister -decode", [HWT, "list", "--level", "range", at("cs60")],
-                  ["trc_pkt_lister", "-ss_dir", at("cs60"), "-decode_only", "-logfilename", at("ppl")],
+                  ["trc_pkt_lister", "-ss_dir", at("cs60"), "-decode", "-logfilename", at("ppl")],
                   "at most 0.33", at("cslist"))
         a, b = run([HWT, "check", at("cs60")]), run([HWT, "check", at("cs960")])
         print("check, 16 times the ETMv4 trace: peak memory %.2f times (%d to %d KiB)" % (b[1] / a[1], a[1], b[1]))

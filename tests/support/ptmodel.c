@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ptmodel.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define TICKS 3		/* TSC ticks an instruction takes here: any constant will do */
+
+struct run {
+	struct ptmodel *m;
+	struct ptenc *e;
+	char tnt[7];		/* branches not sent yet; a short TNT packet holds six */
+	unsigned ntnt;
+	uint64_t stack[64];	/* return addresses: the depth of the hardware's call stack */
+	unsigned depth;
+	uint8_t mtc;		/* of the last MTC sent */
+};
+
+static const uint8_t *code(const struct ptmodel *m, uint64_t addr, size_t *n)
+{
+	const Elf64_Ehdr *eh = (const void *)m->elf;
+	const Elf64_Phdr *ph = (const void *)(m->elf + eh->e_phoff);
+
+	for (unsigned i = 0; i < eh->e_phnum; i++)
+		if (ph[i].p_type == PT_LOAD && addr - ph[i].p_vaddr < ph[i].p_filesz) {
+			*n = ph[i].p_filesz - (addr - ph[i].p_vaddr);
+			return m->elf + ph[i].p_offset + (addr - ph[i].p_vaddr);
+		}
+	return NULL;
+}
+
+static void flush(struct run *r)
+{
+	r->tnt[r->ntnt] = 0;
+	if (r->ntnt)
+		ptenc_tnt(r->e, r->tnt);
+	r->ntnt = 0;
+}
+
+static void branch(struct run *r, bool taken)
+{
+	r->tnt[r->ntnt++] = taken ? 'T' : 'N';
+	if (r->ntnt == 6)
+		flush(r);
+}
+
+static void psb(struct run *r, uint64_t ip, bool on)
+{
+	struct ptmodel *m = r->m;
+
+	flush(r);
+	ptenc_psb(r->e);
+	if (m->timed) {
+		ptenc_tsc(r->e, m->tsc);
+		ptenc_tma(r->e, (uint16_t)m->tsc, 0);
+		ptenc_cbr(r->e, 30);
+		r->mtc = (uint8_t)(m->tsc >> PTMODEL_MTC_FREQ);
+	}
+	ptenc_exec(r->e, 64);
+	if (on)
+		ptenc_fup(r->e, ip);
+	ptenc_psbend(r->e);
+	r->depth = 0;
+}
+
+static void clock_to(struct run *r, uint64_t tsc)
+{
+	struct ptmodel *m = r->m;
+
+	m->tsc = tsc;
+	if (m->timed && (uint8_t)(tsc >> PTMODEL_MTC_FREQ) != r->mtc) {
+		r->mtc = (uint8_t)(tsc >> PTMODEL_MTC_FREQ);
+		flush(r);
+		ptenc_mtc(r->e, r->mtc);
+	}
+}
+
+static void call(struct run *r, uint64_t ret)
+{
+	if (r->depth == 64) {
+		memmove(r->stack, r->stack + 1, 63 * sizeof(r->stack[0]));
+		r->depth--;
+	}
+	r->stack[r->depth++] = ret;
+}
+
+static void near_return(struct run *r, uint64_t to)
+{
+	if (r->m->retcomp && r->depth && r->stack[r->depth - 1] == to) {
+		r->depth--;
+		branch(r, true);
+		return;
+	}
+	if (r->depth)
+		r->depth--;
+	flush(r);
+	ptenc_tip(r->e, to);
+}
+
+static int32_t rel32(const uint8_t *p)
+{
+	int32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/*
+ * Sends what hardware sends for the instruction at @p going from @a to @b. False: not understood.
+ */
+static bool step(struct run *r, const uint8_t *bytes, size_t n, uint64_t a, uint64_t b)
+{
+	uint8_t p[6] = { 0 };		/* the longest form known here; code may end earlier */
+
+	memcpy(p, bytes, n < sizeof(p) ? n : sizeof(p));
+	if (p[0] == 0x67)
+		return false;
+	if ((p[0] & 0xf0) == 0x70 || (p[0] & 0xfc) == 0xe0) {		/* Jcc, LOOP, JRCXZ rel8 */
+		if (b != a + 2 && b != a + 2 + (uint64_t)(int8_t)p[1])
+			return false;
+		branch(r, b != a + 2);
+	} else if (p[0] == 0x0f && (p[1] & 0xf0) == 0x80) {		/* Jcc rel32 */
+		if (b != a + 6 && b != a + 6 + (uint64_t)(int64_t)rel32(p + 2))
+			return false;
+		branch(r, b != a + 6);
+	} else if (p[0] == 0xe8) {
+		call(r, a + 5);
+		return b == a + 5 + (uint64_t)(int64_t)rel32(p + 1);
+	} else if (p[0] == 0xe9) {
+		return b == a + 5 + (uint64_t)(int64_t)rel32(p + 1);
+	} else if (p[0] == 0xeb) {
+		return b == a + 2 + (uint64_t)(int8_t)p[1];
+	} else if (p[0] == 0xc3 || p[0] == 0xc2 || (p[0] == 0xf3 && p[1] == 0xc3)) {
+		near_return(r, b);
+	} else if (p[0] == 0xff && ((p[1] >> 3 & 7) == 2 || (p[1] >> 3 & 7) == 4)) {
+		if ((p[1] >> 3 & 7) == 2) {
+			if (p[1] >> 6 != 3)
+				/* length of memory forms is not known here */
+				return false;
+			call(r, a + 2);
+		}
+		flush(r);
+		ptenc_tip(r->e, b);
+	} else if (p[0] == 0x0f && p[1] == 0x05) {	/* SYSCALL: the kernel is filtered out */
+		flush(r);
+		ptenc_pgd_noip(r->e);
+		if (b)
+			ptenc_pge(r->e, b);
+		return !b || b == a + 2;
+	} else {
+		return b > a && b - a <= 15;
+	}
+	return true;
+}
+
+int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where)
+{
+	struct run r = { .m = m, .e = e };
+	uint64_t start = m->tsc;
+
+	if (!m->n)
+		return 0;
+	psb(&r, 0, false);
+	ptenc_pge(e, m->addr[0]);
+	for (size_t i = 0; i < m->n; i++) {
+		size_t n = 0;
+		const uint8_t *p = code(m, m->addr[i], &n);
+
+		*where = i;
+		if (i == m->lost_from && m->lost_to > i) {
+			r.ntnt = 0;		/* what was not sent is lost as well */
+			i = m->lost_to;
+			if (i >= m->n)
+				return -1;
+			m->tsc = start + i * TICKS;
+			ptenc_ovf(e);
+			ptenc_fup(e, m->addr[i]);
+			r.depth = 0;
+			p = code(m, m->addr[i], &n);
+		}
+		if (i && m->psb_every && i % m->psb_every == 0)
+			psb(&r, m->addr[i], true);
+		clock_to(&r, start + i * TICKS);
+		if (!p || !step(&r, p, n, m->addr[i], i + 1 < m->n ? m->addr[i + 1] : 0))
+			return -1;
+	}
+	flush(&r);
+	return e->full ? -1 : 0;
+}

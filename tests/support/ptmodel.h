@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_PTMODEL_H
+#define TESTS_PTMODEL_H
+
+/*
+ * From what a program really ran (addresses of all instructions in order, from single steps) to the
+ * packets that Intel PT would send for its user part. Written from the manual; shares no table or
+ * code with
+ * decoders/ or hwtrace/image/. x86-64, static ELF. The few branch forms that compilers make are
+ * known
+ * here; an instruction whose successor can not be explained is an error, so a gap in that list
+ * shows.
+ */
+#include "ptenc.h"
+
+struct ptmodel {
+	const uint8_t *elf;
+	size_t elf_size;
+	const uint64_t *addr;
+	size_t n;
+	size_t psb_every;	/* instructions between two PSBs; 0: one at the start */
+	/* instructions that an internal overflow swallows; equal: none */
+	size_t lost_from, lost_to;
+	bool timed;		/* TSC and TMA at each PSB, MTC between */
+	bool retcomp;		/* compress returns */
+	uint64_t tsc;		/* of the first instruction, advanced; 3 ticks an instruction */
+};
+
+#define PTMODEL_MTC_FREQ 6	/* MTC every 2^6 ticks of a crystal clock that runs like the TSC */
+
+/*
+ * Appends the packets to @e. 0, or -1 with the index of the instruction that was not understood
+ * in *@where.
+ */
+int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where);
+
+#endif
