@@ -50,7 +50,8 @@ FUZZ_SRC  := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
 TOOL_SRC  := $(sort $(wildcard tests/tools/*.c))
 
-obj        = $(patsubst %.c,$(O)/%.o,$(1))
+# objects have a folder of their own: "hwtrace" is both a source folder and the tool
+obj        = $(patsubst %.c,$(O)/obj/%.o,$(1))
 LIB_OBJ   := $(call obj,$(LIB_SRC))
 CLI_OBJ   := $(call obj,$(CLI_SRC))
 SUPPORT_OBJ := $(call obj,$(SUPPORT_SRC))
@@ -75,7 +76,7 @@ $(O)/flags: FORCE
 	@mkdir -p $(O)
 	@printf '%s\n' '$(FLAGS_NOW)' | cmp -s - $@ || printf '%s\n' '$(FLAGS_NOW)' > $@
 
-$(O)/%.o: %.c $(O)/flags | $(if $(SYSROOT),$(SYSROOT)/.done)
+$(O)/obj/%.o: %.c $(O)/flags | $(if $(SYSROOT),$(SYSROOT)/.done)
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(HWT_CFLAGS) -MMD -MP -c -o $@ $<
@@ -105,22 +106,26 @@ $(O)/hwtrace-shared: $(CLI_OBJ) $(O)/libhwtrace.so.$(SOVERSION)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $(CLI_OBJ) $(O)/libhwtrace.so.$(SOVERSION) -Wl,-rpath,'$$ORIGIN'
 
-$(O)/tests/unit/%: $(O)/tests/unit/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
-$(O)/tests/bench/%: $(O)/tests/bench/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/tests/bench/%: $(O)/obj/tests/bench/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
 
-$(O)/tests/tools/%: $(O)/tests/tools/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
 
 # replay driver: a fuzz target is an ordinary test of its corpus
-$(O)/tests/fuzz/fuzz_%: $(O)/tests/fuzz/fuzz_%.o $(O)/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/tests/fuzz/fuzz_%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/obj/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(O)/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(O)/obj/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
 
 deps:
 	@sh tests/deps.sh
@@ -161,7 +166,7 @@ fuzz: deps
 
 FUZZER_BIN := $(patsubst tests/fuzz/%.c,$(O)/fuzzers/%,$(FUZZ_SRC))
 fuzzers: $(FUZZER_BIN)
-$(O)/fuzzers/%: $(O)/tests/fuzz/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/fuzzers/%: $(O)/obj/tests/fuzz/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
@@ -209,4 +214,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(SUPPORT_OBJ)) $(patsubst %,%.d,$(UNIT_BIN) $(FUZZ_BIN) $(BENCH_BIN) $(TOOL_BIN))
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(SUPPORT_OBJ)) $(patsubst %.c,$(O)/obj/%.d,$(UNIT_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(TOOL_SRC) tests/fuzz/driver.c)

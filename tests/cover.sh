@@ -12,7 +12,7 @@ for t in $(find "$O/tests/unit" -type f -perm -u+x -name 'test_*') $(find "$O/te
 done
 for src in decoders/pt/*.c decoders/tpiu/*.c hwtrace/source/*.c hwtrace/base/ini.c hwtrace/base/json.c hwtrace/image/*.c; do
 	[ -f "$src" ] || continue
-	gcov -n -o "$O/$(dirname "$src")" "$O/${src%.c}.o" 2>/dev/null |
+	gcov -n -o "$O/obj/$(dirname "$src")" "$O/obj/${src%.c}.o" 2>/dev/null |
 	awk -v f="$src" '/^File/ { hit = index($0, "\x27" f "\x27") } hit && /^Lines executed/ { sub(/.*:/, ""); print f, $1, $NF; exit }'
 done | sed 's/%//' | awk '
 { c = $2 * $3 / 100; got += c; all += $3; printf "  %-40s %6.1f %% of %d lines\n", $1, $2, $3 }
