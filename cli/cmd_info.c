@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* info: what is inside a capture, without decoding it. */
+#include "cli.h"
+
+static void row(struct out *o, const char *key, const char *value)
+{
+	if (!*value)
+		return;
+	o->line = o->flushed + o->n;
+	out_safe(o, key);
+	out_tab(o, 18);
+	out_safe(o, value);
+	out_nl(o);
+}
+
+static void text_head(struct run *r, const struct hwt_capture_info *info)
+{
+	struct out *o = r->out;
+
+	row(o, "format", info->format);
+	row(o, "path", info->path);
+	out_str(o, "size              ");
+	out_group(o, info->size);
+	out_str(o, " bytes (");
+	out_size(o, info->size);
+	out_str(o, ")\n");
+	row(o, "host", info->host);
+	row(o, "kernel", info->release);
+	row(o, "architecture", info->arch);
+	row(o, "cpu", info->cpu);
+	row(o, "command", info->cmdline);
+	row(o, "clock", *info->clock ? info->clock : "none");
+	if (info->time_start != HWT_TIME_UNKNOWN)
+		out_fmt(o, "start             %llu ns\n", (unsigned long long)info->time_start);
+	out_fmt(o, "kernel events     %llu\n", (unsigned long long)info->nevents);
+	out_fmt(o, "tasks             %zu\n", info->ntasks);
+}
+
+static void text_src(struct out *o, const struct hwt_src_info *s)
+{
+	o->line = o->flushed + o->n;
+	out_str(o, "    ");
+	out_safe(o, *s->name ? s->name : "source");
+	out_tab(o, 20);
+	out_str(o, hwt_proto_name(s->proto));
+	if (s->trace_id)
+		out_fmt(o, " id 0x%02x", s->trace_id);
+	if (s->cpu != HWT_NONE)
+		out_fmt(o, " cpu %d", s->cpu);
+	if (*s->core) {
+		out_ch(o, ' ');
+		out_safe(o, s->core);
+	}
+	out_nl(o);
+}
+
+static void text_buf(struct run *r, size_t i, const struct hwt_buf_info *b)
+{
+	static const char *const framing[] = { "", ", frames", ", TPIU frames" };
+	struct hwt_src_info s;
+	struct out *o = r->out;
+
+	o->line = o->flushed + o->n;
+	out_fmt(o, "  %zu ", i);
+	out_safe(o, b->name);
+	out_tab(o, 20);
+	out_size(o, b->size);
+	out_fmt(o, " in %zu span%s, %s%s", b->nspans, b->nspans == 1 ? "" : "s",
+		b->proto ? hwt_proto_name(b->proto) : "several protocols",
+		b->formatted < 3 ? framing[b->formatted] : "");
+	if (b->tid != HWT_NONE)
+		out_fmt(o, ", thread %d", b->tid);
+	if (b->lost)
+		out_fmt(o, ", %llu bytes lost", (unsigned long long)b->lost);
+	if (r->opts.verbose) {
+		out_str(o, ", ");
+		out_safe(o, b->file);
+	}
+	out_nl(o);
+	for (size_t k = 0; hwt_session_src(r->session, i, k, &s); k++)
+		text_src(o, &s);
+}
+
+static void text_maps(struct run *r, size_t n)
+{
+	const struct hwt_image *img = hwt_session_image(r->session);
+	struct out *o = r->out;
+	size_t missing = 0;
+	struct hwt_map m;
+
+	for (size_t i = 0; hwt_image_map_at(img, i, &m); i++)
+		missing += m.missing;
+	out_fmt(o, "\ncode: %zu maps, %zu without their file%s\n", n, missing,
+		n > missing && !r->opts.verbose ? " (-v lists all)" : "");
+	for (size_t i = 0; hwt_image_map_at(img, i, &m); i++) {
+		if (!m.missing && !r->opts.verbose)
+			continue;
+		o->line = o->flushed + o->n;
+		out_str(o, "  ");
+		out_hex(o, m.addr, 8);
+		out_ch(o, '-');
+		out_hex(o, m.addr + m.size, 8);
+		if (m.pid != HWT_NONE)
+			out_fmt(o, " pid %d", m.pid);
+		out_ch(o, ' ');
+		out_safe(o, m.path ? m.path : "");
+		if (m.build_id_size) {
+			out_str(o, " build-id ");
+			out_bytes(o, m.build_id, m.build_id_size);
+		}
+		if (m.missing)
+			out_str(o, " MISSING");
+		out_nl(o);
+	}
+}
+
+static void text(struct run *r)
+{
+	struct hwt_capture_info info;
+	const char *key, *value;
+	struct hwt_buf_info b;
+
+	hwt_session_info(r->session, &info);
+	text_head(r, &info);
+	for (size_t i = 0; (key = hwt_session_fact(r->session, i, &value)); i++)
+		row(r->out, key, value ? value : "");
+	out_fmt(r->out, "\ntrace buffers: %zu\n", info.nbufs);
+	for (size_t i = 0; i < info.nbufs; i++)
+		if (run_buf(r, i, &b))
+			text_buf(r, i, &b);
+	if (info.nmaps)
+		text_maps(r, info.nmaps);
+}
+
+static void json_source(struct json *j, size_t buf, const struct hwt_src_info *s)
+{
+	json_open(j, "source");
+	json_u64(j, "buffer", buf);
+	json_str(j, "name", s->name);
+	json_str(j, "protocol", hwt_proto_name(s->proto));
+	if (s->trace_id)
+		json_u64(j, "trace_id", s->trace_id);
+	if (s->cpu != HWT_NONE)
+		json_u64(j, "cpu", (uint64_t)s->cpu);
+	if (*s->core)
+		json_str(j, "core", s->core);
+	json_close(j);
+}
+
+static void json_buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
+{
+	struct json *j = &r->json;
+	struct hwt_src_info s;
+
+	json_open(j, "buffer");
+	json_u64(j, "buffer", i);
+	json_str(j, "name", b->name);
+	json_str(j, "file", b->file);
+	json_str(j, "protocol", hwt_proto_name(b->proto));
+	if (b->cpu != HWT_NONE)
+		json_u64(j, "cpu", (uint64_t)b->cpu);
+	if (b->tid != HWT_NONE)
+		json_u64(j, "tid", (uint64_t)b->tid);
+	json_u64(j, "size", b->size);
+	json_u64(j, "lost", b->lost);
+	json_u64(j, "spans", b->nspans);
+	json_u64(j, "framing", b->formatted);
+	json_close(j);
+	for (size_t k = 0; hwt_session_src(r->session, i, k, &s); k++)
+		json_source(j, i, &s);
+}
+
+static void json_maps(struct run *r)
+{
+	const struct hwt_image *img = hwt_session_image(r->session);
+	struct json *j = &r->json;
+	struct hwt_map m;
+
+	for (size_t i = 0; hwt_image_map_at(img, i, &m); i++) {
+		json_open(j, "code");
+		json_hex(j, "addr", m.addr);
+		json_u64(j, "size", m.size);
+		json_u64(j, "file_off", m.file_off);
+		json_str(j, "path", m.path);
+		if (m.pid != HWT_NONE)
+			json_u64(j, "pid", (uint64_t)m.pid);
+		if (m.build_id_size) {
+			json_key(j, "build_id");
+			out_ch(r->out, '"');
+			out_bytes(r->out, m.build_id, m.build_id_size);
+			out_ch(r->out, '"');
+		}
+		json_bool(j, "missing", m.missing);
+		json_close(j);
+	}
+}
+
+static void json_notes(struct run *r)
+{
+	static const char *const severity[] = { "info", "warn", "cut" };
+	struct json *j = &r->json;
+	const struct hwt_note *n;
+
+	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++) {
+		json_open(j, "note");
+		json_str(j, "severity", n->severity < 3 ? severity[n->severity] : "warn");
+		json_str(j, "text", n->diag.text);
+		if (n->diag.file[0])
+			json_str(j, "file", n->diag.file);
+		if (n->diag.off != HWT_NO_OFF)
+			json_u64(j, "off", n->diag.off);
+		if (n->diag.id) {
+			json_key(j, "id");
+			out_fmt(r->out, "\"E%03u\"", n->diag.id);
+		}
+		json_u64(j, "count", n->count);
+		json_close(j);
+	}
+}
+
+static void json(struct run *r)
+{
+	struct hwt_capture_info info;
+	const char *key, *value;
+	struct hwt_buf_info b;
+	struct json *j = &r->json;
+
+	hwt_session_info(r->session, &info);
+	json_open(j, "machine");
+	json_str(j, "host", info.host);
+	json_str(j, "release", info.release);
+	json_str(j, "cpu", info.cpu);
+	json_str(j, "cmdline", info.cmdline);
+	json_u64(j, "events", info.nevents);
+	json_u64(j, "tasks", info.ntasks);
+	json_close(j);
+	for (size_t i = 0; (key = hwt_session_fact(r->session, i, &value)); i++) {
+		json_open(j, "fact");
+		json_str(j, "key", key);
+		json_str(j, "value", value);
+		json_close(j);
+	}
+	for (size_t i = 0; i < info.nbufs; i++)
+		if (run_buf(r, i, &b))
+			json_buffer(r, i, &b);
+	json_maps(r);
+	json_notes(r);
+}
+
+int cmd_info(struct run *r)
+{
+	int rc = run_open(r);
+
+	if (rc)
+		return rc;
+	if (r->opts.format == OPT_TEXT)
+		text(r);
+	else
+		json(r);
+	return 0;
+}

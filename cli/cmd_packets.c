@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* packets: the trace as it is in the buffers. */
+#include "cli.h"
+
+static void text(struct run *r, const struct hwt_packet *p)
+{
+	struct out *o = r->out;
+
+	out_hex(o, p->off, 8);
+	if (p->trace_id) {
+		out_str(o, " id 0x");
+		out_hex(o, p->trace_id, 2);
+	}
+	out_tab(o, 18);
+	if (p->bad) {
+		out_style(o, OUT_RED);
+		out_str(o, "BAD ");
+	}
+	out_safe(o, p->name);
+	out_tab(o, 36);
+	out_safe(o, p->text);
+	if (p->bad)
+		out_style(o, OUT_PLAIN);
+	if (p->bad || r->opts.verbose) {
+		out_tab(o, 72);
+		out_bytes(o, p->raw, p->raw_size);
+		if (p->size > p->raw_size)
+			out_str(o, "..");
+	}
+	out_nl(o);
+}
+
+static void json(struct run *r, size_t buf, const struct hwt_packet *p)
+{
+	struct json *j = &r->json;
+
+	json_open(j, "packet");
+	json_u64(j, "src", buf);
+	json_u64(j, "off", p->off);
+	json_str(j, "pkt", p->name);
+	json_str(j, "payload", p->text);
+	json_u64(j, "size", p->size);
+	json_key(j, "bytes");
+	out_ch(r->out, '"');
+	out_bytes(r->out, p->raw, p->raw_size);
+	out_ch(r->out, '"');
+	if (p->trace_id)
+		json_u64(j, "trace_id", p->trace_id);
+	if (p->bad)
+		json_bool(j, "bad", true);
+	json_close(j);
+}
+
+/* False if the command should stop. */
+static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
+{
+	struct hwt_diag diag = { .off = HWT_NO_OFF };
+	struct hwt_packets *ps;
+	struct hwt_packet p;
+	uint64_t end = 0;
+	int rc = hwt_session_packets(r->session, i, &ps, &diag);
+	bool go = true, in_bad = false;
+
+	r->decoded = true;
+	r->sum.bytes_in += b->size;
+	r->sum.bytes_lost += b->lost;
+	if (rc < 0) {
+		out_flush(r->out);
+		say_diag(&diag, rc, r->opts.args[0]);
+		r->failed = EXIT_INPUT;
+		r->sum.bytes_skipped += b->size;
+		r->sum.gaps++;
+		return true;
+	}
+	if (r->opts.format == OPT_TEXT && hwt_session_bufs(r->session) > 1) {
+		out_str(r->out, "== ");
+		out_safe(r->out, b->name);
+		out_nl(r->out);
+	}
+	for (unsigned k = 0; go && (rc = hwt_packets_next(ps, &p)) > 0; k++) {
+		if (p.bad) {
+			r->sum.gaps += !in_bad;
+			r->sum.bytes_skipped += p.size;
+		}
+		in_bad = p.bad;
+		end = p.off + p.size;
+		if (!run_line(r))
+			break;
+		if (r->opts.format == OPT_TEXT)
+			text(r, &p);
+		else
+			json(r, i, &p);
+		if (k % 256 == 0)
+			go = run_tick(r, NULL);
+	}
+	if (rc < 0)
+		run_error(r, rc, b->name);
+	hwt_packets_close(ps);
+	r->sum.bytes_decoded += r->stopped || !go ? end : b->size;
+	r->before += b->size;
+	return go && !r->stopped;
+}
+
+int cmd_packets(struct run *r)
+{
+	struct hwt_buf_info b;
+	int rc = run_open(r);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
+		if (run_buf(r, i, &b) && !buffer(r, i, &b))
+			break;
+	/* decoded is what is left of the bytes read */
+	r->sum.bytes_decoded -= r->sum.bytes_skipped < r->sum.bytes_decoded ?
+		r->sum.bytes_skipped : r->sum.bytes_decoded;
+	return 0;
+}

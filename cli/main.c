@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command table, and the way from argv to a command. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+static const struct cmd cmds[] = {
+	{ "info", CMD_INFO, "FILE", "what is inside a capture",
+	  "Shows the format, the machine, clocks, trace buffers and their sources, tasks, the\n"
+	  "code that was mapped with the files that are missing, and what the reader noted.\n"
+	  "Nothing is decoded.",
+	  { { "hwtrace info perf.data", "a perf recording" },
+	    { "hwtrace info --json snapshot/", "an OpenCSD or DS-5 snapshot, for a program" } },
+	  cmd_info },
+	{ "packets", CMD_PACKETS, "FILE", "the packets of the trace buffers, as they are",
+	  "Lists trace packets with their offset, bytes and payload. No code is needed. A\n"
+	  "packet that no manual defines is marked BAD with its bytes.",
+	  { { "hwtrace packets --pt trace.bin", "a raw Intel PT buffer" },
+	    { "hwtrace packets --jsonl --cpu 0 perf.data", "one CPU, for a program" } },
+	  cmd_packets },
+	{ "list", CMD_LIST, "FILE", "every instruction that ran, or ranges, or events",
+	  "Lists what ran, in order, buffer by buffer: time, CPU, thread, address, symbol and\n"
+	  "the instruction. Kernel-side events of the same CPU stand between. Lines that begin\n"
+	  "with \"--\" are no instructions; \"-- hole\" is trace that is missing: nothing is known\n"
+	  "of what ran there. A time is the earliest instant, \"+N\" the ns it may be later, \"+?\"\n"
+	  "no later bound is known.",
+	  { { "hwtrace list --elf a.out@0x400000 --pt t.bin --cpu 6/79/1", "a raw dump" },
+	    { "hwtrace list --level range --time 10ms..12ms perf.data", "a window of time" },
+	    { "hwtrace list --sym 'tcp_*' --lines perf.data", "some functions, with lines" } },
+	  cmd_list },
+	{ "calls", CMD_CALLS, "FILE", "function calls as a tree, or counted",
+	  "Shows entries and exits of functions with their depth, for each thread. Interrupts,\n"
+	  "system calls, signals, tail calls, unwinding (longjmp, exceptions) and holes are\n"
+	  "marked. A duration across a hole says so; what was entered before the trace began\n"
+	  "is shown as such. With --summary, a table of functions and counts.",
+	  { { "hwtrace calls perf.data", "the tree" },
+	    { "hwtrace calls --summary --tid 1234 perf.data", "counts of one thread" } },
+	  cmd_calls },
+	{ "check", CMD_CHECK, "FILE", "decode everything and account for every byte",
+	  "Decodes all trace buffers and prints a ledger: for each buffer and cause how many\n"
+	  "holes, bytes skipped and bytes lost, where the first one is and what to try. Bytes\n"
+	  "in = decoded + skipped; lost bytes were never in the input. Exits 1 if there is any\n"
+	  "hole or warning.",
+	  { { "hwtrace check perf.data", "is this recording good?" },
+	    { "hwtrace check -q --max-loss 0.1 perf.data", "in a script" } },
+	  cmd_check },
+	{ "help", CMD_HELP, "[COMMAND | E031]", "help for a command or an error id",
+	  "Explains a command, or what an error id such as E031 means and what to try. With\n"
+	  "\"errors\" it lists all ids.",
+	  { { "hwtrace help list", "a command" }, { "hwtrace help E014", "an error id" } },
+	  cmd_help },
+	{ "version", CMD_VERSION, "", "version of the tool and its libraries",
+	  "Prints the version; with --build also those of the decoder libraries in use.",
+	  { { "hwtrace version", "the version" },
+	    { "hwtrace version --build", "for a bug report" } },
+	  cmd_version },
+	{ "completion", CMD_COMPLETION, "bash|zsh|fish", "shell completion script",
+	  "Prints a completion script for the shell.",
+	  { { "hwtrace completion bash > ~/.local/share/bash-completion/completions/hwtrace",
+	      "install for one user" },
+	    { "source <(hwtrace completion bash)", "for this shell" } },
+	  cmd_completion },
+};
+
+#define NCMDS (sizeof(cmds) / sizeof(cmds[0]))
+
+const char *const cmd_exit_codes[] = {
+	"0    did its work; holes are named on the quality line",
+	"1    check found something",
+	"2    wrong usage",
+	"3    input can not be read, or is cut inside a declared length (what was readable is "
+		"shown)",
+	"4    loss with --strict or above --max-loss",
+	"130  interrupted; whole lines are left",
+	NULL
+};
+
+const struct cmd *cmd_at(unsigned i)
+{
+	return i < NCMDS ? &cmds[i] : NULL;
+}
+
+const struct cmd *cmd_find(const char *name)
+{
+	for (unsigned i = 0; i < NCMDS; i++)
+		if (!strcmp(cmds[i].name, name))
+			return &cmds[i];
+	return NULL;
+}
+
+static int unknown_command(const char *word)
+{
+	const char *near = NULL;
+	unsigned best = 3;
+	char hint[64];
+
+	for (unsigned i = 0; i < NCMDS; i++)
+		if (opt_distance(cmds[i].name, word) < best) {
+			best = opt_distance(cmds[i].name, word);
+			near = cmds[i].name;
+		}
+	snprintf(hint, sizeof(hint), "hwtrace %s", near ? near : "help");
+	say(hint, "\"%s\" is no command", word);
+	return EXIT_USAGE;
+}
+
+static void on_signal(int sig)
+{
+	run_interrupted = 1;
+}
+
+static void set_signals(void)
+{
+	/* the second one ends the program at once */
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	signal(SIGPIPE, SIG_DFL);	/* a closed pipe ends the program quietly */
+}
+
+static int usage(struct run *r, const char *cmd)
+{
+	char hint[64];
+
+	snprintf(hint, sizeof(hint), "hwtrace help%s%s", cmd ? " " : "", cmd ? cmd : "");
+	say(hint, "%s", r->opts.err);
+	opt_free(&r->opts);
+	return EXIT_USAGE;
+}
+
+/* The maintainer's mode: "man [COMMAND]" and "completion SHELL" write the committed files. */
+static int generate(struct run *r, int argc, char **argv)
+{
+	const struct cmd *c = argc > 2 ? cmd_find(argv[2]) : NULL;
+
+	if (argc < 2 || strcmp(argv[1], "man") || (argc > 2 && !c)) {
+		say(NULL, "generate man [COMMAND]");
+		return EXIT_USAGE;
+	}
+	out_init(r->out, STDOUT_FILENO);
+	gen_man(r->out, c);
+	return out_close(r->out) < 0 ? EXIT_INPUT : 0;
+}
+
+static int overview(struct run *r)
+{
+	static const struct cmd self = { .name = "help", .bit = CMD_HELP };
+	int rc;
+
+	r->cmd = &self;
+	rc = run_output(r);
+	if (!rc)
+		help_overview(r->out);
+	return run_finish(r, rc);
+}
+
+int main(int argc, char **argv)
+{
+	static struct out out;
+	static struct run r = { .out = &out, .time_hi = HWT_TIME_UNKNOWN };
+	int n, rc;
+
+	set_signals();
+	n = opt_parse(&r.opts, 0, argc, argv);
+	if (n < 0)
+		return usage(&r, NULL);
+	if (n == argc)
+		return overview(&r);
+	argc -= n;
+	argv += n;
+	if (!strcmp(argv[0], "generate"))
+		return generate(&r, argc, argv);
+	r.cmd = cmd_find(argv[0]);
+	if (!r.cmd)
+		return unknown_command(argv[0]);
+	if (opt_parse(&r.opts, r.cmd->bit, argc, argv) < 0)
+		return usage(&r, r.cmd->name);
+	if (r.opts.help) {
+		rc = run_output(&r);
+		if (!rc)
+			help_cmd(r.out, r.cmd);
+	} else {
+		rc = r.cmd->run(&r);
+	}
+	return run_finish(&r, rc);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_OPT_H
+#define CLI_OPT_H
+
+/* Options: one table, from which parsing, --help, man pages and completions are made. */
+#include <hwtrace/hwtrace.h>
+#include <stdbool.h>
+
+#include "out/out.h"
+
+/* Commands an option belongs to. */
+enum {
+	CMD_INFO = 1 << 0, CMD_PACKETS = 1 << 1, CMD_LIST = 1 << 2, CMD_CALLS = 1 << 3,
+	CMD_CHECK = 1 << 4, CMD_HELP = 1 << 5, CMD_VERSION = 1 << 6, CMD_COMPLETION = 1 << 7,
+	CMD_DECODES = CMD_LIST | CMD_CALLS | CMD_CHECK,
+	CMD_READS = CMD_INFO | CMD_PACKETS | CMD_DECODES,
+	CMD_ALL = CMD_READS | CMD_HELP | CMD_VERSION | CMD_COMPLETION
+};
+
+struct opt_def {
+	const char *name;
+	char sh;		/* short form, 0: none */
+	const char *arg;	/* name of the argument, NULL: none */
+	const char *choices;	/* "a b c": the only values, NULL: any */
+	unsigned cmds;		/* CMD_ bits */
+	const char *group;	/* heading in help */
+	const char *help;
+};
+
+/* The @i-th option, NULL past the end. */
+const struct opt_def *opt_at(unsigned i);
+
+enum opt_time_kind { OPT_TIME_OPEN, OPT_TIME_NS, OPT_TIME_PERCENT };
+struct opt_time {
+	uint8_t kind;		/* enum opt_time_kind */
+	uint64_t v;		/* ns, or 1/1000 of a percent */
+};
+
+enum opt_format { OPT_TEXT, OPT_JSON, OPT_JSONL };
+enum opt_color { OPT_COLOR_AUTO, OPT_COLOR_ALWAYS, OPT_COLOR_NEVER };
+enum opt_level { OPT_LEVEL_INSN, OPT_LEVEL_RANGE, OPT_LEVEL_EVENTS };
+
+struct opts {
+	bool help, quiet, verbose, pager, no_pager, force, abs, ns, strict, lines, summary, build;
+	uint8_t color;		/* enum opt_color */
+	uint8_t format;		/* enum opt_format */
+	uint8_t level;		/* enum opt_level */
+	bool have_time, have_max_loss;
+	struct opt_time lo, hi;
+	uint32_t max_loss;	/* 1/1000 of a percent */
+	uint64_t limit;		/* 0: none */
+	const char *output;
+	/* strings are those of argv; arrays and cut-off names are owned */
+	struct hwt_open_opts open;
+	int32_t *cpus, *tids;
+	size_t ncpus, ntids;
+	const char **syms;
+	size_t nsyms;
+	struct hwt_elf_arg *elfs;
+	char **owned;
+	size_t nowned;
+	char **args;		/* what is no option */
+	int nargs;
+	char err[256];		/* what is wrong, "" if nothing */
+};
+
+/*
+ * Parses the options of command @cmd (a CMD_ bit; 0: those of all commands, up to the first word
+ * that is no option). argv[0] is skipped; argv is reordered. Adds to @o, which starts as zeroes.
+ * Returns the number of words used, or a negative value with o->err set.
+ */
+int opt_parse(struct opts *o, unsigned cmd, int argc, char **argv);
+void opt_free(struct opts *o);
+
+/* "1.5ms", "+20us", "10%", "%10", "": returns 0, or -EINVAL with a reason in @err. */
+int opt_parse_time(struct opt_time *t, const char *s, size_t n, char *err, size_t size);
+/* Number of edits between two words, for "did you mean"; words over 31 bytes are far. */
+unsigned opt_distance(const char *a, const char *b);
+
+/* The options of @cmd in groups, two columns. */
+void opt_help(struct out *o, unsigned cmd);
+
+#endif

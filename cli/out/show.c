@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events as lines of text. */
+#include "show.h"
+
+#include <stdlib.h>
+
+void show_init(struct show *v, struct out *o, struct hwt_session *s, bool abs)
+{
+	struct hwt_capture_info info;
+
+	hwt_session_info(s, &info);
+	*v = (struct show){ .o = o, .session = s, .image = hwt_session_image(s) };
+	v->time_start = info.time_start == HWT_TIME_UNKNOWN ? 0 : info.time_start;
+	v->zero = abs ? 0 : v->time_start;
+}
+
+void show_fini(struct show *v)
+{
+	hwt_disasm_free(v->disasm);
+	free(v->insns);
+}
+
+struct hwt_where show_where(const struct hwt_event *ev)
+{
+	return (struct hwt_where){
+		.pid = ev->pid,
+		.time = ev->clock == HWT_CLOCK_BASE ? ev->time : HWT_TIME_UNKNOWN,
+	};
+}
+
+static unsigned slot(const uint8_t *code, unsigned n, uint64_t addr)
+{
+	uint64_t h = addr * 0x9e3779b97f4a7c15u;
+
+	for (unsigned i = 0; i < n; i++)
+		h = (h ^ code[i]) * 0x100000001b3u;
+	return (unsigned)(h >> 40) & (SHOW_DISASM - 1);
+}
+
+/*
+ * The text depends on address, bytes and instruction set only, so it can be remembered: code that
+ * changed has other bytes.
+ */
+const char *show_disasm(struct show *v, const struct hwt_event *ev, uint64_t addr, unsigned isa,
+			unsigned *size)
+{
+	struct hwt_where w = show_where(ev);
+	struct hwt_insn in;
+	struct show_insn *e;
+	uint8_t code[16];
+	unsigned len;
+	int n;
+
+	*size = 0;
+	if (!v->insns)
+		v->insns = calloc(SHOW_DISASM, sizeof(*v->insns));
+	if (!v->insns || (!v->disasm && hwt_disasm_new(&v->disasm) < 0))
+		return "";
+	n = hwt_image_read(v->image, &w, addr, code, sizeof(code));
+	if (n <= 0 || n > (int)sizeof(code))
+		return "";
+	len = (unsigned)n;
+	if (!hwt_insn_decode(&in, isa, addr, code, len))
+		len = in.size;
+	e = &v->insns[slot(code, len, addr)];
+	*size = len;
+	if (e->size == len && e->addr == addr && e->isa == isa && !memcmp(e->code, code, len))
+		return e->text;
+	e->size = (uint8_t)len;
+	e->addr = addr;
+	e->isa = (uint8_t)isa;
+	memcpy(e->code, code, len);
+	if (hwt_disasm_text(v->disasm, isa, addr, code, len, e->text, sizeof(e->text)) < 0)
+		e->text[0] = 0;
+	return e->text;
+}
+
+static void time_ns(struct out *o, uint64_t ns)
+{
+	uint64_t part = ns % 1000000000;
+	char buf[9];
+
+	out_udecw(o, ns / 1000000000, 5);
+	out_ch(o, '.');
+	for (int i = 8; i >= 0; i--, part /= 10)
+		buf[i] = (char)('0' + part % 10);
+	out_mem(o, buf, sizeof(buf));
+}
+
+/* An instant is an interval: its earliest end and, where it is not a point, how long it is. */
+static void show_time(struct show *v, const struct hwt_event *ev)
+{
+	struct out *o = v->o;
+
+	if (ev->time == HWT_TIME_UNKNOWN) {
+		out_str(o, "              -");
+	} else if (ev->clock != HWT_CLOCK_BASE) {
+		out_udecw(o, ev->time, 15);
+		out_str(o, ev->clock == HWT_CLOCK_TSC ? " tsc" : " ticks");
+	} else {
+		bool before = ev->time < v->zero;
+		uint64_t t = before ? v->zero - ev->time : ev->time - v->zero;
+
+		if (before)
+			out_ch(o, '-');
+		if (v->ns)
+			out_udecw(o, t, 15 - before);
+		else
+			time_ns(o, t);
+	}
+	if (ev->time != HWT_TIME_UNKNOWN && ev->span) {
+		out_ch(o, '+');
+		if (ev->span == HWT_SPAN_UNKNOWN)
+			out_ch(o, '?');
+		else
+			out_udec(o, ev->span);
+	}
+}
+
+void show_head(struct show *v, const struct hwt_event *ev)
+{
+	struct out *o = v->o;
+	const char *comm;
+
+	show_time(v, ev);
+	out_tab(o, 22);
+	if (ev->cpu == HWT_NONE) {
+		out_ch(o, '-');
+	} else {
+		out_ch(o, '[');
+		out_dec(o, ev->cpu);
+		out_ch(o, ']');
+	}
+	out_tab(o, 28);
+	if (ev->tid == HWT_NONE) {
+		out_ch(o, '-');
+	} else {
+		out_dec(o, ev->tid);
+		comm = hwt_session_comm(v->session, ev->tid);
+		if (*comm) {
+			out_ch(o, '/');
+			out_safe(o, comm);
+		}
+	}
+	out_tab(o, 48);
+}
+
+void show_sym(struct show *v, const struct hwt_event *ev, uint64_t addr)
+{
+	struct hwt_where w = show_where(ev);
+	struct hwt_symbol sym;
+
+	if (addr == HWT_NO_ADDR || hwt_image_symbol(v->image, &w, addr, &sym) != 1)
+		return;
+	out_ch(v->o, ' ');
+	out_style(v->o, OUT_CYAN);
+	out_safe(v->o, sym.name);
+	out_style(v->o, OUT_PLAIN);
+	if (addr != sym.start) {
+		out_str(v->o, "+0x");
+		out_hex(v->o, addr - sym.start, 1);
+	}
+}
+
+void show_addr(struct show *v, const struct hwt_event *ev, uint64_t addr)
+{
+	if (addr == HWT_NO_ADDR) {
+		out_str(v->o, "(unknown address)");
+		return;
+	}
+	out_hex(v->o, addr, 1);
+	show_sym(v, ev, addr);
+}
+
+static void show_line(struct show *v, const struct hwt_event *ev, uint64_t addr)
+{
+	struct hwt_where w = show_where(ev);
+	struct hwt_line line;
+
+	if (hwt_image_lines(v->image, &w, addr, &line, 1) < 1 || !line.file)
+		return;
+	out_str(v->o, "  ; ");
+	out_style(v->o, OUT_DIM);
+	out_safe(v->o, line.file);
+	out_ch(v->o, ':');
+	out_dec(v->o, line.line);
+	out_style(v->o, OUT_PLAIN);
+}
+
+const char *show_kind(unsigned kind)
+{
+	static const char *const names[HWT_INSN_KINDS] = {
+		"other", "call", "icall", "return", "jump", "ijump", "branch", "far-call",
+		"far-return", "far-jump", "ptwrite", "barrier",
+	};
+
+	return kind < HWT_INSN_KINDS ? names[kind] : "unknown";
+}
+
+const char *show_isa(unsigned isa)
+{
+	static const char *const names[] = { "unknown", "x86-64", "x86-32", "x86-16", "a64",
+		"a32", "t32" };
+
+	return isa < sizeof(names) / sizeof(names[0]) ? names[isa] : "unknown";
+}
+
+const char *show_type(const struct show *v, const struct hwt_event *ev)
+{
+	static const char *const names[HWT_EV_TYPES] = {
+		[HWT_EV_NONE] = "none", [HWT_EV_INSN] = "insn", [HWT_EV_RANGE] = "range",
+		[HWT_EV_NOPATH] = "nopath", [HWT_EV_CALL] = "call", [HWT_EV_RETURN] = "return",
+		[HWT_EV_ON] = "on", [HWT_EV_OFF] = "off", [HWT_EV_GAP] = "gap",
+		[HWT_EV_ASPACE] = "aspace", [HWT_EV_EXCEPTION] = "exception",
+		[HWT_EV_ERET] = "eret", [HWT_EV_CYCLES] = "cycles",
+		[HWT_EV_TIMESTAMP] = "timestamp", [HWT_EV_MARK] = "mark", [HWT_EV_TX] = "tx",
+		[HWT_EV_FREQ] = "freq", [HWT_EV_POWER] = "power",
+		[HWT_EV_TRIGGER] = "trigger", [HWT_EV_SCHED_SWITCH] = "sched.switch",
+		[HWT_EV_MAP] = "map", [HWT_EV_TASK] = "task", [HWT_EV_CLOCK_SYNC] = "clock.sync",
+		[HWT_EV_RECORD] = "record",
+	};
+
+	return ev->type < HWT_EV_TYPES ? names[ev->type] : "unknown";
+}
+
+bool show_wanted(const struct show *v, const struct hwt_event *ev)
+{
+	switch (ev->type) {
+	case HWT_EV_NONE:
+		return false;
+	case HWT_EV_TIMESTAMP:
+	case HWT_EV_CYCLES:
+	case HWT_EV_FREQ:
+	case HWT_EV_MAP:
+	case HWT_EV_CLOCK_SYNC:
+		return v->verbose;
+	}
+	return true;
+}
+
+void show_gap(struct show *v, const struct hwt_event *ev)
+{
+	struct out *o = v->o;
+	unsigned cause = (unsigned)ev->u.gap.cause, id = hwt_gap_error(cause);
+
+	out_str(o, "hole: ");
+	out_str(o, hwt_gap_name(cause));
+	if (ev->u.gap.bytes) {
+		out_str(o, ", ");
+		out_udec(o, ev->u.gap.bytes);
+		out_str(o, " bytes skipped");
+	}
+	if (hwt_gap_has_addr(cause)) {
+		if (ev->u.gap.addr != HWT_NO_ADDR) {
+			out_str(o, ", at ");
+			show_addr(v, ev, ev->u.gap.addr);
+		}
+	} else if (ev->u.gap.lost) {
+		out_str(o, ", ");
+		out_udec(o, ev->u.gap.lost);
+		out_str(o, " bytes lost");
+	}
+	if (ev->u.gap.code) {
+		out_str(o, ", code ");
+		out_dec(o, ev->u.gap.code);
+	}
+	if (ev->off != HWT_NO_OFF) {
+		out_str(o, ", at trace offset 0x");
+		out_hex(o, ev->off, 1);
+	}
+	if (id)
+		out_fmt(o, " [E%03u]", id);
+}
+
+static void two(struct show *v, const struct hwt_event *ev, uint64_t from, uint64_t to)
+{
+	show_addr(v, ev, from);
+	out_str(v->o, " -> ");
+	show_addr(v, ev, to);
+}
+
+static void task(struct show *v, int32_t tid)
+{
+	const char *comm = hwt_session_comm(v->session, tid);
+
+	out_dec(v->o, tid);
+	if (*comm) {
+		out_ch(v->o, '/');
+		out_safe(v->o, comm);
+	}
+}
+
+static void record(struct show *v, const struct hwt_event *ev)
+{
+	char text[512];
+
+	out_safe(v->o, hwt_event_name(v->session, ev));
+	if (hwt_event_text(v->session, ev, text, sizeof(text))) {
+		out_str(v->o, ": ");
+		out_safe(v->o, text);
+	}
+}
+
+const char *show_security(unsigned secure)
+{
+	static const char *const names[] = { "non-secure", "secure", "root", "realm" };
+
+	return secure < 4 ? names[secure] : "unknown";
+}
+
+static void aspace(struct show *v, const struct hwt_event *ev)
+{
+	struct out *o = v->o;
+
+	out_str(o, "address space");
+	if (ev->u.aspace.valid & 1) {
+		out_str(o, " 0x");
+		out_hex(o, ev->u.aspace.id, 1);
+	}
+	if (ev->u.aspace.valid & 2)
+		out_fmt(o, " vmid %u", ev->u.aspace.vmid);
+	if (ev->u.aspace.valid & 4)
+		out_fmt(o, " el %u%s%s", ev->u.aspace.el, ev->u.aspace.secure ? " " : "",
+			ev->u.aspace.secure ? show_security(ev->u.aspace.secure) : "");
+}
+
+const char *show_what(const struct hwt_event *ev)
+{
+	static const char *const tx[] = { "begin", "commit", "abort" };
+	static const char *const trigger[] = { "event", "mark", "stop", "sync" };
+	static const char *const power_names[] = { "mwait", "pwre", "pwrx", "exstop" };
+
+	if (ev->type == HWT_EV_TX && ev->u.value.what < 3)
+		return tx[ev->u.value.what];
+	if (ev->type == HWT_EV_TRIGGER && ev->u.value.what < 4)
+		return trigger[ev->u.value.what];
+	if (ev->type == HWT_EV_POWER && ev->u.power.what < 4)
+		return power_names[ev->u.power.what];
+	return "unknown";
+}
+
+static void value(struct show *v, const struct hwt_event *ev)
+{
+	struct out *o = v->o;
+
+	if (ev->type == HWT_EV_TX) {
+		out_fmt(o, "transaction %s", show_what(ev));
+		return;
+	}
+	out_str(o, show_type(v, ev));
+	if (ev->type == HWT_EV_TRIGGER)
+		out_fmt(o, " %s", show_what(ev));
+	out_ch(o, ' ');
+	out_udec(o, ev->u.value.value);
+}
+
+const char *show_mark(unsigned bit)
+{
+	static const char *const names[] = { "flag", "trigger", "merr", "gerr", "timestamped" };
+
+	return bit < 5 ? names[bit] : NULL;
+}
+
+static void mark_kind(struct out *o, unsigned kind)
+{
+	for (unsigned i = 0; show_mark(i); i++)
+		if (kind & (1u << i))
+			out_fmt(o, " %s", show_mark(i));
+}
+
+/* Everything that is no instruction. */
+static void other(struct show *v, const struct hwt_event *ev)
+{
+	struct out *o = v->o;
+
+	switch (ev->type) {
+	case HWT_EV_NOPATH:
+		out_str(o, "path not known: ");
+		two(v, ev, ev->u.range.first, ev->u.range.last);
+		break;
+	case HWT_EV_CALL:
+	case HWT_EV_RETURN:
+		if (ev->flags & HWT_F_TAIL)
+			out_str(o, "tail ");
+		out_str(o, show_type(v, ev));
+		out_ch(o, ' ');
+		two(v, ev, ev->u.edge.from, ev->u.edge.to);
+		break;
+	case HWT_EV_ON:
+		out_str(o, ev->flags & HWT_F_RESUMED ? "trace resumes at " : "trace on at ");
+		show_addr(v, ev, ev->u.at.addr);
+		break;
+	case HWT_EV_OFF:
+		out_str(o, ev->flags & HWT_F_CUT ? "trace cut at " : "trace off at ");
+		show_addr(v, ev, ev->u.at.addr);
+		break;
+	case HWT_EV_ERET:
+		out_str(o, "return from exception");
+		if (ev->u.at.addr != HWT_NO_ADDR) {
+			out_str(o, " at ");
+			show_addr(v, ev, ev->u.at.addr);
+		}
+		break;
+	case HWT_EV_EXCEPTION:
+		out_fmt(o, "exception %u ", ev->u.exc.number);
+		two(v, ev, ev->u.exc.from, ev->u.exc.to);
+		break;
+	case HWT_EV_ASPACE:
+		aspace(v, ev);
+		break;
+	case HWT_EV_MARK:
+		out_fmt(o, "mark 0x%llx (%u bits)", (unsigned long long)ev->u.mark.value,
+			ev->u.mark.bits);
+		if (ev->flags & HWT_F_SW)
+			out_fmt(o, " master %u channel %u", ev->u.mark.master,
+				ev->u.mark.channel);
+		mark_kind(o, ev->u.mark.kind);
+		break;
+	case HWT_EV_POWER:
+		out_fmt(o, "power %s 0x%llx", show_what(ev),
+			(unsigned long long)ev->u.power.payload);
+		break;
+	case HWT_EV_SCHED_SWITCH:
+		out_str(o, ev->flags & HWT_F_PREEMPT ? "preempt: " : "switch: ");
+		task(v, ev->u.sched.prev_tid);
+		out_str(o, " -> ");
+		task(v, ev->u.sched.next_tid);
+		break;
+	case HWT_EV_MAP:
+	case HWT_EV_TASK:
+	case HWT_EV_RECORD:
+		record(v, ev);
+		break;
+	case HWT_EV_CLOCK_SYNC:
+		out_str(o, "clock sync ");
+		out_udec(o, ev->u.sync.other);
+		break;
+	default:
+		value(v, ev);
+	}
+}
+
+static void show_range(struct show *v, const struct hwt_event *ev)
+{
+	struct out *o = v->o;
+	unsigned size;
+
+	out_hex(o, ev->u.range.first, 1);
+	if (ev->type == HWT_EV_RANGE) {
+		out_ch(o, '-');
+		out_hex(o, ev->u.range.last, 1);
+	}
+	show_sym(v, ev, ev->u.range.first);
+	out_tab(o, 88);
+	if (ev->type == HWT_EV_INSN) {
+		out_str(o, show_disasm(v, ev, ev->u.range.first, ev->u.range.isa, &size));
+	} else {
+		out_udec(o, ev->u.range.insns);
+		out_ch(o, ' ');
+		out_str(o, show_kind(ev->u.range.kind));
+		if (ev->flags & HWT_F_TAKEN)
+			out_str(o, " taken");
+	}
+	if (v->lines)
+		show_line(v, ev, ev->u.range.first);
+}
+
+void show_event(struct show *v, const struct hwt_event *ev)
+{
+	struct out *o = v->o;
+
+	show_head(v, ev);
+	if (ev->type == HWT_EV_INSN || ev->type == HWT_EV_RANGE) {
+		show_range(v, ev);
+	} else if (ev->type == HWT_EV_GAP) {
+		out_style(o, OUT_RED);
+		out_str(o, "-- ");
+		show_gap(v, ev);
+		out_style(o, OUT_PLAIN);
+	} else {
+		out_str(o, "-- ");
+		other(v, ev);
+	}
+	if (v->verbose && ev->off != HWT_NO_OFF) {
+		out_str(o, "  @0x");
+		out_hex(o, ev->off, 1);
+	}
+	out_nl(o);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CLI_OUT_SHOW_H
+#define CLI_OUT_SHOW_H
+
+/* Events as text lines and as JSON objects. */
+#include <hwtrace/hwtrace.h>
+#include <stdbool.h>
+
+#include "out.h"
+
+#define SHOW_DISASM 16384	/* remembered instructions; a power of two */
+
+struct show_insn {
+	uint64_t addr;
+	uint8_t code[16];
+	uint8_t size, isa;	/* size 0: empty */
+	char text[102];
+};
+
+struct show {
+	struct out *o;
+	struct hwt_session *session;
+	struct hwt_image *image;
+	uint64_t time_start;	/* of the capture */
+	uint64_t zero;		/* base ns that is printed as zero */
+	bool ns, verbose, lines;
+	struct hwt_disasm *disasm;	/* NULL: not yet made */
+	struct show_insn *insns;	/* SHOW_DISASM, NULL: not yet made */
+};
+
+/* @abs: times of the base clock instead of since the start. */
+void show_init(struct show *v, struct out *o, struct hwt_session *s, bool abs);
+void show_fini(struct show *v);
+
+/* What an address is, at an event: space and time of the question. */
+struct hwt_where show_where(const struct hwt_event *ev);
+/* Text of the instruction at @addr; "" if the bytes are not known. @size takes its bytes. */
+const char *show_disasm(struct show *v, const struct hwt_event *ev, uint64_t addr, unsigned isa,
+			unsigned *size);
+
+/* Text: the columns time, cpu and task that begin every line; then a whole line. */
+void show_head(struct show *v, const struct hwt_event *ev);
+void show_addr(struct show *v, const struct hwt_event *ev, uint64_t addr);
+void show_sym(struct show *v, const struct hwt_event *ev, uint64_t addr);
+/* "hole: overflow, 12 bytes skipped [E010]", no newline */
+void show_gap(struct show *v, const struct hwt_event *ev);
+void show_event(struct show *v, const struct hwt_event *ev);
+
+/* Pseudo-events that carry nothing to show without --verbose. */
+bool show_wanted(const struct show *v, const struct hwt_event *ev);
+/* Name of the event's type, as in JSON. */
+const char *show_type(const struct show *v, const struct hwt_event *ev);
+const char *show_kind(unsigned kind);	/* enum hwt_insn_kind */
+const char *show_isa(unsigned isa);
+const char *show_security(unsigned secure);		/* aspace.secure */
+const char *show_what(const struct hwt_event *ev);	/* TX, TRIGGER, POWER */
+const char *show_mark(unsigned bit);	/* of enum hwt_mark_kind, NULL past the end */
+
+/* JSON lines: members are written with their comma; objects on one line each. */
+struct json {
+	struct out *o;
+	bool array;		/* one document: an array of the objects */
+	bool started;		/* an object was written before */
+	bool member;		/* the open object has a member */
+};
+
+void json_init(struct json *j, struct out *o, bool array);
+void json_fini(struct json *j);
+void json_open(struct json *j, const char *type);
+void json_close(struct json *j);
+void json_key(struct json *j, const char *key);
+void json_str(struct json *j, const char *key, const char *v);
+void json_u64(struct json *j, const char *key, uint64_t v);
+void json_hex(struct json *j, const char *key, uint64_t v);	/* "0x..", a string */
+void json_bool(struct json *j, const char *key, bool v);
+/* The first line of all output. */
+void json_header(struct json *j, const struct hwt_session *s);
+/* cpu, pid, tid, time, src, off: what every event has, if known. */
+void json_common(struct json *j, const struct show *v, const struct hwt_event *ev);
+void json_event(struct json *j, struct show *v, const struct hwt_event *ev);
+
+#endif

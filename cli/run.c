@@ -1,0 +1,520 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What every reading command does around its loop: open, select, progress, quality, exit code. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+
+volatile sig_atomic_t run_interrupted;
+
+static struct out err_out = { .fd = STDERR_FILENO };
+
+void say(const char *hint, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	out_str(&err_out, "hwtrace: ");
+	out_safe(&err_out, text);
+	out_nl(&err_out);
+	if (hint) {
+		out_str(&err_out, "try: ");
+		out_safe(&err_out, hint);
+		out_nl(&err_out);
+	}
+	out_flush(&err_out);
+}
+
+static void diag_line(const struct hwt_diag *d, int rc, const char *file, uint32_t count)
+{
+	struct out *e = &err_out;
+
+	out_str(e, "hwtrace: ");
+	if (d->file[0] || (file && *file)) {
+		out_safe(e, d->file[0] ? d->file : file);
+		if (d->off != HWT_NO_OFF) {
+			out_str(e, "+0x");
+			out_hex(e, d->off, 1);
+		}
+		out_str(e, ": ");
+	}
+	out_safe(e, d->text[0] ? d->text : hwt_strerror(rc));
+	if (count > 1)
+		out_fmt(e, " (%u times)", count);
+	if (d->id)
+		out_fmt(e, " [E%03u]", d->id);
+	out_nl(e);
+}
+
+static void hint_line(unsigned id)
+{
+	const struct hwt_error_info *info = hwt_error_info(id);
+
+	if (!info)
+		return;
+	out_fmt(&err_out, "try: %s", info->hint);
+	out_nl(&err_out);
+}
+
+void say_diag(const struct hwt_diag *d, int rc, const char *file)
+{
+	diag_line(d, rc, file, 1);
+	hint_line(d->id);
+	out_flush(&err_out);
+}
+
+/* Starts the pager; its input becomes our standard output. */
+static void start_pager(struct run *r)
+{
+	const char *pager = getenv("PAGER");
+	int fd[2];
+	pid_t pid;
+
+	if (pager && (!*pager || !strcmp(pager, "cat")))
+		return;
+	if (pipe(fd) < 0)
+		return;
+	pid = fork();
+	if (pid == 0) {
+		dup2(fd[0], STDIN_FILENO);
+		close(fd[0]);
+		close(fd[1]);
+		setenv("LESS", "FRX", 0);
+		if (pager)
+			execl("/bin/sh", "sh", "-c", pager, (char *)NULL);
+		else
+			execlp("less", "less", "-FRX", (char *)NULL);
+		execlp("cat", "cat", (char *)NULL);
+		_exit(127);
+	}
+	if (pid > 0) {
+		dup2(fd[1], STDOUT_FILENO);
+		r->pager = pid;
+	}
+	close(fd[0]);
+	close(fd[1]);
+}
+
+static int open_output(struct run *r, const char *path)
+{
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
+	struct stat in, out;
+	int fd;
+
+	/* a device or a pipe is not overwritten */
+	if (!r->opts.force && (stat(path, &out) < 0 || S_ISREG(out.st_mode)))
+		flags |= O_EXCL;
+	fd = open(path, flags, 0666);
+	if (fd < 0) {
+		say(errno == EEXIST ? "another name, or -f to overwrite it" : NULL,
+		    "%s: %s", path, strerror(errno));
+		return EXIT_USAGE;
+	}
+	if (r->opts.nargs && !stat(r->opts.args[0], &in) && !fstat(fd, &out) &&
+	    in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+		close(fd);
+		say(NULL, "%s: is the input", path);
+		return EXIT_USAGE;
+	}
+	if (fstat(fd, &out) == 0 && S_ISREG(out.st_mode) && ftruncate(fd, 0) < 0) {
+		say(NULL, "%s: %s", path, strerror(errno));
+		close(fd);
+		return EXIT_USAGE;
+	}
+	out_init(r->out, fd);
+	r->out->owned = true;
+	return 0;
+}
+
+int run_output(struct run *r)
+{
+	struct opts *o = &r->opts;
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool file = o->output && strcmp(o->output, "-");
+	bool tty = !file && isatty(STDOUT_FILENO);
+	bool dumb = !term || !strcmp(term, "dumb");
+	const struct opt_def *d;
+	bool pages = false;
+
+	out_init(r->out, STDOUT_FILENO);
+	if (file) {
+		int rc = open_output(r, o->output);
+
+		if (rc)
+			return rc;
+	}
+	for (unsigned i = 0; (d = opt_at(i)); i++)
+		if (!strcmp(d->name, "pager"))
+			pages = d->cmds & r->cmd->bit;
+	if (tty && pages && !o->no_pager && !dumb)
+		start_pager(r);
+	if (o->format == OPT_TEXT)
+		r->out->color = o->color == OPT_COLOR_ALWAYS ||
+			(o->color == OPT_COLOR_AUTO && tty && !dumb && !(no && *no));
+	/* lines that scroll by are progress enough */
+	r->progress = !o->quiet && isatty(STDERR_FILENO) && !r->pager &&
+		(!tty || r->cmd->bit == CMD_CHECK || o->summary);
+	return 0;
+}
+
+/* Latest instant of the capture, for windows in percent; HWT_TIME_UNKNOWN if nothing has a time. */
+static uint64_t last_time(struct run *r)
+{
+	const struct hwt_interest want = { .level = HWT_LEVEL_CALLS,
+		.time_hi = HWT_TIME_UNKNOWN };
+	struct hwt_stream *st;
+	struct hwt_event ev[256];
+	struct hwt_diag diag;
+	uint64_t last = 0;
+	bool any = false;
+
+	for (size_t i = 0; i <= hwt_session_bufs(r->session); i++) {
+		int n, rc = i ? hwt_session_flow(r->session, i - 1, &want, &st, &diag) :
+			hwt_session_events(r->session, &st, &diag);
+
+		if (rc < 0)
+			continue;
+		while (!run_interrupted && (n = hwt_stream_next(st, ev, 256)) > 0)
+			for (int k = 0; k < n; k++)
+				if (ev[k].clock == HWT_CLOCK_BASE &&
+				    ev[k].time != HWT_TIME_UNKNOWN && ev[k].time >= last) {
+					last = ev[k].time;
+					any = true;
+				}
+		hwt_stream_close(st);
+	}
+	return any ? last : HWT_TIME_UNKNOWN;
+}
+
+static int resolve_time(struct run *r)
+{
+	struct opt_time t[2] = { r->opts.lo, r->opts.hi };
+	uint64_t start = r->show.time_start, end = 0, *out[2] = { &r->time_lo, &r->time_hi };
+	struct hwt_capture_info info;
+
+	r->time_lo = 0;
+	r->time_hi = HWT_TIME_UNKNOWN;
+	if (!r->opts.have_time)
+		return 0;
+	hwt_session_info(r->session, &info);
+	if (info.time_start == HWT_TIME_UNKNOWN) {
+		say("the command without --time", "%s: has no times", r->opts.args[0]);
+		return EXIT_USAGE;
+	}
+	if (t[0].kind == OPT_TIME_PERCENT || t[1].kind == OPT_TIME_PERCENT) {
+		end = last_time(r);
+		if (end == HWT_TIME_UNKNOWN || end < start)
+			end = start;
+	}
+	for (int i = 0; i < 2; i++) {
+		uint64_t zero = r->show.zero;
+
+		if (t[i].kind == OPT_TIME_PERCENT)
+			*out[i] = start + (uint64_t)((unsigned __int128)(end - start) * t[i].v /
+						     100000);
+		else if (t[i].kind == OPT_TIME_NS &&
+			 __builtin_add_overflow(zero, t[i].v, out[i]))
+			*out[i] = HWT_TIME_UNKNOWN - 1;
+	}
+	if (r->time_lo > r->time_hi) {
+		say(NULL, "--time: the window ends before it begins");
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+/* --sym patterns to addresses. */
+static int resolve_syms(struct run *r)
+{
+	struct hwt_image *img = hwt_session_image(r->session);
+
+	for (size_t i = 0; i < r->opts.nsyms; i++) {
+		size_t n = hwt_image_find(img, r->opts.syms[i], NULL, 0), got;
+		struct hwt_addr_range *v;
+		uint64_t (*found)[2];
+
+		if (!n) {
+			say("a pattern such as '*name*', and check that symbols are found (--elf)",
+			    "--sym %s: no function has this name", r->opts.syms[i]);
+			return EXIT_USAGE;
+		}
+		found = calloc(n, sizeof(*found));
+		v = realloc(r->addrs, (r->naddrs + n) * sizeof(*v));
+		if (v)
+			r->addrs = v;
+		if (!v || !found) {
+			free(found);
+			say(NULL, "out of memory");
+			return EXIT_INPUT;
+		}
+		got = hwt_image_find(img, r->opts.syms[i], found, n);
+		for (size_t k = 0; k < (got < n ? got : n); k++)
+			v[r->naddrs++] = (struct hwt_addr_range){ found[k][0], found[k][1] };
+		free(found);
+	}
+	return 0;
+}
+
+int run_open(struct run *r)
+{
+	struct hwt_diag diag = { .off = HWT_NO_OFF };
+	struct hwt_buf_info b;
+	int rc;
+
+	if (r->opts.nargs != 1) {
+		char hint[64];
+
+		snprintf(hint, sizeof(hint), "hwtrace help %s", r->cmd->name);
+		say(hint, r->opts.nargs ? "%s: one input at a time" : "%s: no input is named",
+		    r->cmd->name);
+		return EXIT_USAGE;
+	}
+	r->opts.open.size = sizeof(r->opts.open);
+	rc = hwt_session_open(&r->session, r->opts.args[0], &r->opts.open, &diag);
+	if (rc < 0) {
+		say_diag(&diag, rc, r->opts.args[0]);
+		return EXIT_INPUT;
+	}
+	show_init(&r->show, r->out, r->session, r->opts.abs);
+	r->show.ns = r->opts.ns;
+	r->show.verbose = r->opts.verbose;
+	r->show.lines = r->opts.lines;
+	clock_gettime(CLOCK_MONOTONIC, &r->start);
+	rc = resolve_time(r);
+	if (!rc)
+		rc = resolve_syms(r);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
+		if (run_buf(r, i, &b))
+			r->total += b.size;
+	rc = run_output(r);
+	if (rc)
+		return rc;
+	if (r->opts.format != OPT_TEXT) {
+		json_init(&r->json, r->out, r->opts.format == OPT_JSON);
+		json_header(&r->json, r->session);
+	}
+	return 0;
+}
+
+bool run_buf(struct run *r, size_t i, struct hwt_buf_info *b)
+{
+	if (hwt_session_buf(r->session, i, b) < 0)
+		return false;
+	if (!r->opts.ncpus || b->cpu == HWT_NONE)
+		return true;
+	for (size_t k = 0; k < r->opts.ncpus; k++)
+		if (r->opts.cpus[k] == b->cpu)
+			return true;
+	return false;
+}
+
+struct hwt_stream *run_flow(struct run *r, size_t i, enum hwt_level level)
+{
+	const struct hwt_interest want = {
+		.level = level, .addrs = r->addrs, .naddrs = r->naddrs,
+		.time_lo = r->time_lo, .time_hi = r->time_hi,
+		.cpus = r->opts.cpus, .ncpus = r->opts.ncpus,
+		.tids = r->opts.tids, .ntids = r->opts.ntids,
+	};
+	struct hwt_diag diag = { .off = HWT_NO_OFF };
+	struct hwt_stream *st = NULL;
+	struct hwt_buf_info b;
+	int rc = hwt_session_flow(r->session, i, &want, &st, &diag);
+
+	if (rc >= 0)
+		return st;
+	out_flush(r->out);
+	say_diag(&diag, rc, r->opts.args[0]);
+	if (!r->failed)
+		r->failed = EXIT_INPUT;
+	/* none of it could be decoded */
+	if (!hwt_session_buf(r->session, i, &b)) {
+		r->sum.bytes_in += b.size;
+		r->sum.bytes_skipped += b.size;
+		r->sum.gaps++;
+		r->decoded = true;
+	}
+	return NULL;
+}
+
+static uint64_t elapsed_ms(const struct timespec *a, const struct timespec *b)
+{
+	return (uint64_t)((b->tv_sec - a->tv_sec) * 1000 + (b->tv_nsec - a->tv_nsec) / 1000000);
+}
+
+static void draw(struct run *r, const struct hwt_stream *st)
+{
+	struct hwt_flow_stats s = { 0 };
+	struct timespec now;
+	uint64_t ms, done;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	ms = elapsed_ms(&r->start, &now);
+	if (ms < 500 || (r->drawn && elapsed_ms(&r->last, &now) < 200))
+		return;
+	r->last = now;
+	r->drawn = true;
+	if (st)
+		hwt_flow_stats(st, &s);
+	done = r->before + s.bytes_decoded + s.bytes_skipped;
+	if (done > r->total)
+		done = r->total;
+	fprintf(stderr, "\rdecoding %.0f %%  %.3g MB/s",
+		r->total ? (double)done * 100 / (double)r->total : 0,
+		(double)done / 1000 / (double)ms);
+	if (done)
+		fprintf(stderr, "  eta %.0f s", (double)(r->total - done) * (double)ms / 1000 /
+			(double)done);
+	fputs("\033[K", stderr);
+}
+
+bool run_tick(struct run *r, const struct hwt_stream *st)
+{
+	if (r->progress)
+		draw(r, st);
+	return !run_interrupted && !r->out->err;
+}
+
+void run_done(struct run *r, struct hwt_stream *st)
+{
+	struct hwt_flow_stats s;
+
+	hwt_flow_stats(st, &s);
+	hwt_stream_close(st);
+	r->decoded = true;
+	r->before += s.bytes_in;
+	r->sum.bytes_in += s.bytes_in;
+	r->sum.bytes_decoded += s.bytes_decoded;
+	r->sum.bytes_skipped += s.bytes_skipped;
+	r->sum.bytes_lost += s.bytes_lost;
+	r->sum.insns += s.insns;
+	r->sum.gaps += s.gaps;
+}
+
+bool run_line(struct run *r)
+{
+	if (r->opts.limit && r->lines == r->opts.limit)
+		r->stopped = true;
+	else
+		r->lines++;
+	return !r->stopped;
+}
+
+void run_error(struct run *r, int rc, const char *what)
+{
+	out_flush(r->out);
+	say(NULL, "%s: %s: %s", r->opts.args[0], what, hwt_strerror(rc));
+	if (!r->failed)
+		r->failed = EXIT_INPUT;
+}
+
+/* True if the input is cut inside a declared length. */
+static bool print_notes(struct run *r)
+{
+	const struct hwt_note *n;
+	unsigned last_id = 0;
+	bool cut = false;
+
+	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++) {
+		if (n->severity == HWT_NOTE_CUT)
+			cut = true;
+		if (r->opts.quiet || (n->severity == HWT_NOTE_INFO && !r->opts.verbose))
+			continue;
+		diag_line(&n->diag, n->diag.code, NULL, n->count);
+		if (n->diag.id != last_id)
+			hint_line(n->diag.id);
+		last_id = n->diag.id;
+	}
+	out_flush(&err_out);
+	return cut;
+}
+
+/* Bytes that are missing, of all that were or should have been there. */
+static bool too_lossy(const struct run *r)
+{
+	unsigned __int128 bad = (unsigned __int128)r->sum.bytes_skipped + r->sum.bytes_lost;
+	unsigned __int128 all = (unsigned __int128)r->sum.bytes_in + r->sum.bytes_lost;
+
+	if (r->opts.strict && (r->sum.gaps || bad))
+		return true;
+	return r->opts.have_max_loss && bad * 100000 > all * r->opts.max_loss;
+}
+
+static void quality_line(struct run *r)
+{
+	const struct hwt_flow_stats *s = &r->sum;
+	struct out *e = &err_out;
+	/* cut, so that 100.0 % means all */
+	unsigned permille = s->bytes_in ? (unsigned)((unsigned __int128)s->bytes_decoded * 1000 /
+						     s->bytes_in) : 1000;
+
+	if (r->opts.quiet || !r->decoded)
+		return;
+	if (r->stopped || run_interrupted) {
+		out_fmt(e, "%s: decoded %llu bytes", run_interrupted ? "interrupted" :
+			"stopped at --limit", (unsigned long long)s->bytes_decoded);
+	} else {
+		out_fmt(e, "decoded %u.%u %% of %llu bytes", permille / 10, permille % 10,
+			(unsigned long long)s->bytes_in);
+	}
+	out_fmt(e, ", %llu holes (%llu bytes skipped, %llu lost)", (unsigned long long)s->gaps,
+		(unsigned long long)s->bytes_skipped, (unsigned long long)s->bytes_lost);
+	out_nl(e);
+	out_flush(e);
+}
+
+static void end_output(struct run *r)
+{
+	int rc = out_close(r->out);
+
+	if (r->drawn)
+		fputs("\r\033[K", stderr);
+	if (r->pager) {
+		close(STDOUT_FILENO);
+		while (waitpid(r->pager, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (rc < 0 && rc != -EPIPE) {
+		say(NULL, "%s: %s", r->opts.output ? r->opts.output : "standard output",
+		    strerror(-rc));
+		if (!r->failed)
+			r->failed = EXIT_INPUT;
+	}
+}
+
+int run_finish(struct run *r, int rc)
+{
+	bool cut = false;
+
+	if (r->session && r->opts.format != OPT_TEXT && r->json.o)
+		json_fini(&r->json);
+	end_output(r);
+	if (r->session) {
+		cut = print_notes(r);
+		quality_line(r);
+		if (run_interrupted)
+			rc = EXIT_INTERRUPTED;
+		else if (rc != EXIT_USAGE && (cut || r->failed))
+			rc = EXIT_INPUT;
+		else if (rc != EXIT_USAGE && r->decoded && too_lossy(r))
+			rc = EXIT_LOSS;
+		show_fini(&r->show);
+	} else if (!rc) {
+		rc = r->failed;
+	}
+	hwt_session_close(r->session);
+	free(r->addrs);
+	opt_free(&r->opts);
+	return rc;
+}
