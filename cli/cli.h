@@ -44,7 +44,7 @@ struct run {
 	struct out *out;
 	struct hwt_session *session;
 	struct show show;
-	struct json json;
+	struct jsonl json;
 	struct hwt_flow_stats sum;	/* of the buffers read so far */
 	struct hwt_addr_range *addrs;
 	size_t naddrs;
@@ -73,7 +73,8 @@ bool run_buf(struct run *r, size_t i, struct hwt_buf_info *b);
 struct hwt_stream *run_flow(struct run *r, size_t i, enum hwt_level level);
 /* Once a batch: draws the progress. False if the command should stop. */
 bool run_tick(struct run *r, const struct hwt_stream *st);
-/* Adds the stream's work to the sum, and closes it. */
+/* Adds the stream's work to the sum; run_done() also closes it. */
+void run_count(struct run *r, const struct hwt_stream *st);
 void run_done(struct run *r, struct hwt_stream *st);
 /* Adds a line to those counted; false at the limit. */
 bool run_line(struct run *r);

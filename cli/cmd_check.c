@@ -94,38 +94,38 @@ static void text(struct out *o, const char *name, const struct ledger *l)
 	}
 }
 
-static void json(struct json *j, size_t i, const char *name, const struct ledger *l)
+static void json(struct jsonl *j, size_t i, const char *name, const struct ledger *l)
 {
 	const struct hwt_flow_stats *s = &l->stats;
 
-	json_open(j, "ledger");
-	json_u64(j, "src", i);
-	json_str(j, "name", name);
-	json_u64(j, "bytes", s->bytes_in);
-	json_u64(j, "decoded", s->bytes_decoded);
-	json_u64(j, "skipped", s->bytes_skipped);
-	json_u64(j, "lost", s->bytes_lost);
-	json_u64(j, "insns", s->insns);
-	json_u64(j, "holes", s->gaps);
-	json_bool(j, "balanced", !l->odd);
-	json_bool(j, "failed", l->failed);
-	json_close(j);
+	jsonl_open(j, "ledger");
+	jsonl_u64(j, "src", i);
+	jsonl_str(j, "name", name);
+	jsonl_u64(j, "bytes", s->bytes_in);
+	jsonl_u64(j, "decoded", s->bytes_decoded);
+	jsonl_u64(j, "skipped", s->bytes_skipped);
+	jsonl_u64(j, "lost", s->bytes_lost);
+	jsonl_u64(j, "insns", s->insns);
+	jsonl_u64(j, "holes", s->gaps);
+	jsonl_bool(j, "balanced", !l->odd);
+	jsonl_bool(j, "failed", l->failed);
+	jsonl_close(j);
 	for (unsigned c = 0; c < HWT_GAP_CAUSES; c++) {
 		const struct entry *e = &l->cause[c];
 
 		if (!e->count)
 			continue;
-		json_open(j, "holes");
-		json_u64(j, "src", i);
-		json_str(j, "cause", hwt_gap_name(c));
-		json_u64(j, "count", e->count);
-		json_u64(j, "bytes", e->bytes);
-		json_u64(j, "lost", e->lost);
+		jsonl_open(j, "holes");
+		jsonl_u64(j, "src", i);
+		jsonl_str(j, "cause", hwt_gap_name(c));
+		jsonl_u64(j, "count", e->count);
+		jsonl_u64(j, "bytes", e->bytes);
+		jsonl_u64(j, "lost", e->lost);
 		if (e->first != HWT_NO_OFF)
-			json_u64(j, "off", e->first);
-		json_key(j, "id");
+			jsonl_u64(j, "off", e->first);
+		jsonl_key(j, "id");
 		out_fmt(j->o, "\"E%03u\"", hwt_gap_error(c));
-		json_close(j);
+		jsonl_close(j);
 	}
 }
 

@@ -132,89 +132,89 @@ static void text(struct run *r)
 		text_maps(r, info.nmaps);
 }
 
-static void json_source(struct json *j, size_t buf, const struct hwt_src_info *s)
+static void jsonl_source(struct jsonl *j, size_t buf, const struct hwt_src_info *s)
 {
-	json_open(j, "source");
-	json_u64(j, "buffer", buf);
-	json_str(j, "name", s->name);
-	json_str(j, "protocol", hwt_proto_name(s->proto));
+	jsonl_open(j, "source");
+	jsonl_u64(j, "buffer", buf);
+	jsonl_str(j, "name", s->name);
+	jsonl_str(j, "protocol", hwt_proto_name(s->proto));
 	if (s->trace_id)
-		json_u64(j, "trace_id", s->trace_id);
+		jsonl_u64(j, "trace_id", s->trace_id);
 	if (s->cpu != HWT_NONE)
-		json_u64(j, "cpu", (uint64_t)s->cpu);
+		jsonl_u64(j, "cpu", (uint64_t)s->cpu);
 	if (*s->core)
-		json_str(j, "core", s->core);
-	json_close(j);
+		jsonl_str(j, "core", s->core);
+	jsonl_close(j);
 }
 
-static void json_buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
+static void jsonl_buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
 {
-	struct json *j = &r->json;
+	struct jsonl *j = &r->json;
 	struct hwt_src_info s;
 
-	json_open(j, "buffer");
-	json_u64(j, "buffer", i);
-	json_str(j, "name", b->name);
-	json_str(j, "file", b->file);
-	json_str(j, "protocol", hwt_proto_name(b->proto));
+	jsonl_open(j, "buffer");
+	jsonl_u64(j, "buffer", i);
+	jsonl_str(j, "name", b->name);
+	jsonl_str(j, "file", b->file);
+	jsonl_str(j, "protocol", hwt_proto_name(b->proto));
 	if (b->cpu != HWT_NONE)
-		json_u64(j, "cpu", (uint64_t)b->cpu);
+		jsonl_u64(j, "cpu", (uint64_t)b->cpu);
 	if (b->tid != HWT_NONE)
-		json_u64(j, "tid", (uint64_t)b->tid);
-	json_u64(j, "size", b->size);
-	json_u64(j, "lost", b->lost);
-	json_u64(j, "spans", b->nspans);
-	json_u64(j, "framing", b->formatted);
-	json_close(j);
+		jsonl_u64(j, "tid", (uint64_t)b->tid);
+	jsonl_u64(j, "size", b->size);
+	jsonl_u64(j, "lost", b->lost);
+	jsonl_u64(j, "spans", b->nspans);
+	jsonl_u64(j, "framing", b->formatted);
+	jsonl_close(j);
 	for (size_t k = 0; hwt_session_src(r->session, i, k, &s); k++)
-		json_source(j, i, &s);
+		jsonl_source(j, i, &s);
 }
 
-static void json_maps(struct run *r)
+static void jsonl_maps(struct run *r)
 {
 	const struct hwt_image *img = hwt_session_image(r->session);
-	struct json *j = &r->json;
+	struct jsonl *j = &r->json;
 	struct hwt_map m;
 
 	for (size_t i = 0; hwt_image_map_at(img, i, &m); i++) {
-		json_open(j, "code");
-		json_hex(j, "addr", m.addr);
-		json_u64(j, "size", m.size);
-		json_u64(j, "file_off", m.file_off);
-		json_str(j, "path", m.path);
+		jsonl_open(j, "code");
+		jsonl_hex(j, "addr", m.addr);
+		jsonl_u64(j, "size", m.size);
+		jsonl_u64(j, "file_off", m.file_off);
+		jsonl_str(j, "path", m.path);
 		if (m.pid != HWT_NONE)
-			json_u64(j, "pid", (uint64_t)m.pid);
+			jsonl_u64(j, "pid", (uint64_t)m.pid);
 		if (m.build_id_size) {
-			json_key(j, "build_id");
+			jsonl_key(j, "build_id");
 			out_ch(r->out, '"');
 			out_bytes(r->out, m.build_id, m.build_id_size);
 			out_ch(r->out, '"');
 		}
-		json_bool(j, "missing", m.missing);
-		json_close(j);
+		jsonl_bool(j, "missing", m.missing);
+		jsonl_close(j);
 	}
 }
 
-static void json_notes(struct run *r)
+static void jsonl_notes(struct run *r)
 {
 	static const char *const severity[] = { "info", "warn", "cut" };
-	struct json *j = &r->json;
+	struct jsonl *j = &r->json;
 	const struct hwt_note *n;
 
 	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++) {
-		json_open(j, "note");
-		json_str(j, "severity", n->severity < 3 ? severity[n->severity] : "warn");
-		json_str(j, "text", n->diag.text);
+		jsonl_open(j, "note");
+		jsonl_str(j, "severity", n->severity < 3 ? severity[n->severity] : "warn");
+		jsonl_str(j, "text", n->diag.text);
 		if (n->diag.file[0])
-			json_str(j, "file", n->diag.file);
+			jsonl_str(j, "file", n->diag.file);
 		if (n->diag.off != HWT_NO_OFF)
-			json_u64(j, "off", n->diag.off);
+			jsonl_u64(j, "off", n->diag.off);
 		if (n->diag.id) {
-			json_key(j, "id");
+			jsonl_key(j, "id");
 			out_fmt(r->out, "\"E%03u\"", n->diag.id);
 		}
-		json_u64(j, "count", n->count);
-		json_close(j);
+		jsonl_u64(j, "count", n->count);
+		jsonl_close(j);
 	}
 }
 
@@ -223,28 +223,28 @@ static void json(struct run *r)
 	struct hwt_capture_info info;
 	const char *key, *value;
 	struct hwt_buf_info b;
-	struct json *j = &r->json;
+	struct jsonl *j = &r->json;
 
 	hwt_session_info(r->session, &info);
-	json_open(j, "machine");
-	json_str(j, "host", info.host);
-	json_str(j, "release", info.release);
-	json_str(j, "cpu", info.cpu);
-	json_str(j, "cmdline", info.cmdline);
-	json_u64(j, "events", info.nevents);
-	json_u64(j, "tasks", info.ntasks);
-	json_close(j);
+	jsonl_open(j, "machine");
+	jsonl_str(j, "host", info.host);
+	jsonl_str(j, "release", info.release);
+	jsonl_str(j, "cpu", info.cpu);
+	jsonl_str(j, "cmdline", info.cmdline);
+	jsonl_u64(j, "events", info.nevents);
+	jsonl_u64(j, "tasks", info.ntasks);
+	jsonl_close(j);
 	for (size_t i = 0; (key = hwt_session_fact(r->session, i, &value)); i++) {
-		json_open(j, "fact");
-		json_str(j, "key", key);
-		json_str(j, "value", value);
-		json_close(j);
+		jsonl_open(j, "fact");
+		jsonl_str(j, "key", key);
+		jsonl_str(j, "value", value);
+		jsonl_close(j);
 	}
 	for (size_t i = 0; i < info.nbufs; i++)
 		if (run_buf(r, i, &b))
-			json_buffer(r, i, &b);
-	json_maps(r);
-	json_notes(r);
+			jsonl_buffer(r, i, &b);
+	jsonl_maps(r);
+	jsonl_notes(r);
 }
 
 int cmd_info(struct run *r)

@@ -71,7 +71,7 @@ static bool print(struct run *r, const struct hwt_event *ev)
 	if (r->opts.format == OPT_TEXT)
 		show_event(&r->show, ev);
 	else
-		json_event(&r->json, &r->show, ev);
+		jsonl_event(&r->json, &r->show, ev);
 	return true;
 }
 

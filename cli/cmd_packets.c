@@ -32,23 +32,23 @@ static void text(struct run *r, const struct hwt_packet *p)
 
 static void json(struct run *r, size_t buf, const struct hwt_packet *p)
 {
-	struct json *j = &r->json;
+	struct jsonl *j = &r->json;
 
-	json_open(j, "packet");
-	json_u64(j, "src", buf);
-	json_u64(j, "off", p->off);
-	json_str(j, "pkt", p->name);
-	json_str(j, "payload", p->text);
-	json_u64(j, "size", p->size);
-	json_key(j, "bytes");
+	jsonl_open(j, "packet");
+	jsonl_u64(j, "src", buf);
+	jsonl_u64(j, "off", p->off);
+	jsonl_str(j, "pkt", p->name);
+	jsonl_str(j, "payload", p->text);
+	jsonl_u64(j, "size", p->size);
+	jsonl_key(j, "bytes");
 	out_ch(r->out, '"');
 	out_bytes(r->out, p->raw, p->raw_size);
 	out_ch(r->out, '"');
 	if (p->trace_id)
-		json_u64(j, "trace_id", p->trace_id);
+		jsonl_u64(j, "trace_id", p->trace_id);
 	if (p->bad)
-		json_bool(j, "bad", true);
-	json_close(j);
+		jsonl_bool(j, "bad", true);
+	jsonl_close(j);
 }
 
 /* False if the command should stop. */

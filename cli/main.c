@@ -23,9 +23,9 @@ static const struct cmd cmds[] = {
 	{ "list", CMD_LIST, "FILE", "every instruction that ran, or ranges, or events",
 	  "Lists what ran, in order, buffer by buffer: time, CPU, thread, address, symbol and\n"
 	  "the instruction. Kernel-side events of the same CPU stand between. Lines that begin\n"
-	  "with \"--\" are no instructions; \"-- hole\" is trace that is missing: nothing is known\n"
-	  "of what ran there. A time is the earliest instant, \"+N\" the ns it may be later, \"+?\"\n"
-	  "no later bound is known.",
+	  "with \"--\" are no instructions; \"-- hole\" is trace that is missing: nothing is\n"
+	  "known of what ran there. A time is the earliest instant, \"+N\" the ns it may be\n"
+	  "later, \"+?\" says that no later bound is known.",
 	  { { "hwtrace list --elf a.out@0x400000 --pt t.bin --cpu 6/79/1", "a raw dump" },
 	    { "hwtrace list --level range --time 10ms..12ms perf.data", "a window of time" },
 	    { "hwtrace list --sym 'tcp_*' --lines perf.data", "some functions, with lines" } },

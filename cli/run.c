@@ -301,8 +301,8 @@ int run_open(struct run *r)
 	if (rc)
 		return rc;
 	if (r->opts.format != OPT_TEXT) {
-		json_init(&r->json, r->out, r->opts.format == OPT_JSON);
-		json_header(&r->json, r->session);
+		jsonl_init(&r->json, r->out, r->opts.format == OPT_JSON);
+		jsonl_header(&r->json, r->session);
 	}
 	return 0;
 }
@@ -386,12 +386,11 @@ bool run_tick(struct run *r, const struct hwt_stream *st)
 	return !run_interrupted && !r->out->err;
 }
 
-void run_done(struct run *r, struct hwt_stream *st)
+void run_count(struct run *r, const struct hwt_stream *st)
 {
 	struct hwt_flow_stats s;
 
 	hwt_flow_stats(st, &s);
-	hwt_stream_close(st);
 	r->decoded = true;
 	r->before += s.bytes_in;
 	r->sum.bytes_in += s.bytes_in;
@@ -400,6 +399,12 @@ void run_done(struct run *r, struct hwt_stream *st)
 	r->sum.bytes_lost += s.bytes_lost;
 	r->sum.insns += s.insns;
 	r->sum.gaps += s.gaps;
+}
+
+void run_done(struct run *r, struct hwt_stream *st)
+{
+	run_count(r, st);
+	hwt_stream_close(st);
 }
 
 bool run_line(struct run *r)
@@ -498,7 +503,7 @@ int run_finish(struct run *r, int rc)
 	bool cut = false;
 
 	if (r->session && r->opts.format != OPT_TEXT && r->json.o)
-		json_fini(&r->json);
+		jsonl_fini(&r->json);
 	end_output(r);
 	if (r->session) {
 		cut = print_notes(r);

@@ -57,26 +57,29 @@ const char *show_what(const struct hwt_event *ev);	/* TX, TRIGGER, POWER */
 const char *show_mark(unsigned bit);	/* of enum hwt_mark_kind, NULL past the end */
 
 /* JSON lines: members are written with their comma; objects on one line each. */
-struct json {
+struct jsonl {
 	struct out *o;
 	bool array;		/* one document: an array of the objects */
 	bool started;		/* an object was written before */
 	bool member;		/* the open object has a member */
 };
 
-void json_init(struct json *j, struct out *o, bool array);
-void json_fini(struct json *j);
-void json_open(struct json *j, const char *type);
-void json_close(struct json *j);
-void json_key(struct json *j, const char *key);
-void json_str(struct json *j, const char *key, const char *v);
-void json_u64(struct json *j, const char *key, uint64_t v);
-void json_hex(struct json *j, const char *key, uint64_t v);	/* "0x..", a string */
-void json_bool(struct json *j, const char *key, bool v);
+void jsonl_init(struct jsonl *j, struct out *o, bool array);
+void jsonl_fini(struct jsonl *j);
+void jsonl_open(struct jsonl *j, const char *type);
+void jsonl_close(struct jsonl *j);
+void jsonl_key(struct jsonl *j, const char *key);
+void jsonl_str(struct jsonl *j, const char *key, const char *v);
+void jsonl_u64(struct jsonl *j, const char *key, uint64_t v);
+void jsonl_hex(struct jsonl *j, const char *key, uint64_t v);	/* "0x..", a string */
+void jsonl_bool(struct jsonl *j, const char *key, bool v);
 /* The first line of all output. */
-void json_header(struct json *j, const struct hwt_session *s);
+void jsonl_header(struct jsonl *j, const struct hwt_session *s);
+/* {"lo":..,"hi":..}: base ns since the start, or ticks; nothing if @time is not known. */
+void jsonl_interval(struct jsonl *j, const char *key, const struct show *v, uint64_t time,
+		   uint32_t span, unsigned clock);
 /* cpu, pid, tid, time, src, off: what every event has, if known. */
-void json_common(struct json *j, const struct show *v, const struct hwt_event *ev);
-void json_event(struct json *j, struct show *v, const struct hwt_event *ev);
+void jsonl_common(struct jsonl *j, const struct show *v, const struct hwt_event *ev);
+void jsonl_event(struct jsonl *j, struct show *v, const struct hwt_event *ev);
 
 #endif

@@ -552,7 +552,8 @@ static int handle(struct hwt_calls *c, const struct hwt_event *ev)
 		on_gap(c, t, ev);
 		break;
 	default:
-		return 0;	/* keeps far_ret: address space and transactions may stand between */
+		/* keeps far_ret: address space and transactions may stand between */
+		return 0;
 	}
 	t->far_ret = false;
 	return rc;
