@@ -276,25 +276,20 @@ static int decode_odd(struct ipt_packet *out, struct ipt_ctx *ctx, const uint8_t
 	return -HWT_E_PACKET;
 }
 
-int ipt_packet_decode(struct ipt_packet *out, struct ipt_ctx *ctx, const uint8_t *p, size_t n)
+int ipt_packet_decode_any(struct ipt_packet *out, struct ipt_ctx *ctx, const uint8_t *p, size_t n)
 {
-	unsigned stop;
-
 	if (!n)
 		return -HWT_E_MORE;
 	if (p[0] & 1)
 		return decode_odd(out, ctx, p, n);
 	if (p[0] == 0x02)
 		return decode_ext(out, ctx, p, n);
-	if (!p[0])
-		return done(out, IPT_PAD, 1, 0);
 	if (ctx->bbp && (p[0] & 7) == 4)
 		return decode_bip(out, ctx, p, n);
-	stop = 31 - __builtin_clz(p[0]);	/* stop bit; branches are in bits stop-1..1 */
+	if (!p[0])
+		return done(out, IPT_PAD, 1, 0);
 	ctx->bbp = 0;
-	*out = (struct ipt_packet){ .payload = (p[0] & ~(1U << stop)) >> 1, .kind = IPT_TNT8,
-				    .size = 1, .count = stop - 1 };
-	return 1;
+	return ipt_packet_decode(out, ctx, p, n);
 }
 
 const char *ipt_packet_why(const uint8_t *p, size_t n)

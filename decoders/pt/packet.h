@@ -56,13 +56,30 @@ struct ipt_ctx {
 	uint8_t bbp;
 };
 
+/* All packets but PAD and short TNT outside blocks; use ipt_packet_decode(). */
+int ipt_packet_decode_any(struct ipt_packet *out, struct ipt_ctx *ctx, const uint8_t *p, size_t n);
+
 /*
  * Decodes one packet at @p. Returns its size in bytes; -HWT_E_MORE if it continues after @n
  * bytes; -HWT_E_PACKET
  * if the bytes are reserved or undefined. @out is written only on success; @ctx follows BBP, and
  * ends the block at BEP, OVF, PSB and at any branch packet (TNT, TIP, TIP.PGE, TIP.PGD).
  */
-int ipt_packet_decode(struct ipt_packet *out, struct ipt_ctx *ctx, const uint8_t *p, size_t n);
+static inline int ipt_packet_decode(struct ipt_packet *out, struct ipt_ctx *ctx, const uint8_t *p,
+				    size_t n)
+{
+	unsigned stop;
+
+	if (!n || p[0] & 1 || p[0] == 0x02 || ctx->bbp)
+		return ipt_packet_decode_any(out, ctx, p, n);
+	/* most packets: stop bit, branches in bits stop-1..1; PAD has no bit at all */
+	stop = 31 - (unsigned)__builtin_clz(p[0] | 1U);
+	*out = (struct ipt_packet){
+		.payload = (p[0] & ~(1U << stop)) >> 1, .kind = p[0] ? IPT_TNT8 : IPT_PAD,
+		.size = 1, .count = p[0] ? stop - 1 : 0,
+	};
+	return 1;
+}
 
 /* Why ipt_packet_decode() gave -HWT_E_PACKET for these bytes; static, never NULL. */
 const char *ipt_packet_why(const uint8_t *p, size_t n);
