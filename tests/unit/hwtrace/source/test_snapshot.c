@@ -56,7 +56,8 @@ static const struct hwt_note *note(unsigned id)
 
 #define TRACE "=== snapshot.ini\n[snapshot]\nversion=1.0\n" \
 	"[device_list]\nd1=cpu.ini\nd2=etm.ini\n[trace]\nmetadata=trace.ini\n" \
-	"=== trace.ini\n[trace_buffers]\nbuffers=b0\n[b0]\nname=ETB\nfile=t.bin\nformat=coresight\n" \
+	"=== trace.ini\n[trace_buffers]\nbuffers=b0\n[b0]\nname=ETB\n" \
+	"file=t.bin\nformat=coresight\n" \
 	"[source_buffers]\nETM_0=ETB\n[core_trace_sources]\ncpu_0=ETM_0\n" \
 	"=== t.bin\n0123456789abcdef\n"
 #define ETM "=== etm.ini\n[device]\nname=ETM_0\nclass=trace_source\ntype=ETM4.2\n[regs]\n" \
