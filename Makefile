@@ -111,6 +111,16 @@ $(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
+# the tool's own parts, without its main()
+$(O)/cli.a: $(filter-out $(O)/obj/cli/main.o,$(CLI_OBJ))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+$(O)/tests/unit/cli/%: $(O)/obj/tests/unit/cli/%.o $(SUPPORT_OBJ) $(O)/cli.a $(O)/libhwtrace.a
+	$(call say,LD,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/cli.a $(O)/libhwtrace.a $(LIBS) -lcmocka
+
 $(O)/tests/bench/%: $(O)/obj/tests/bench/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -187,9 +197,10 @@ analyze:
 		-Iinclude -I. hwtrace decoders correlate cli
 
 MAN       := $(sort $(wildcard cli/man/*.1))
+MAN5      := $(sort $(wildcard cli/man/*.5))
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/include/hwtrace \
-		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(O)/hwtrace $(DESTDIR)$(PREFIX)/bin/hwtrace
 	install -m 644 $(O)/libhwtrace.a $(DESTDIR)$(LIBDIR)/libhwtrace.a
@@ -198,6 +209,7 @@ install: all
 	install -m 644 $(O)/libhwtrace.pc $(DESTDIR)$(LIBDIR)/pkgconfig/libhwtrace.pc
 	install -m 644 include/hwtrace/*.h $(DESTDIR)$(PREFIX)/include/hwtrace/
 	$(if $(MAN),install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1/)
+	$(if $(MAN5),install -m 644 $(MAN5) $(DESTDIR)$(PREFIX)/share/man/man5/)
 	$(if $(wildcard cli/completion/hwtrace.bash),install -m 644 cli/completion/hwtrace.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hwtrace)
 	$(if $(wildcard cli/completion/_hwtrace),install -m 644 cli/completion/_hwtrace $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_hwtrace)
 	$(if $(wildcard cli/completion/hwtrace.fish),install -m 644 cli/completion/hwtrace.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/hwtrace.fish)
@@ -206,6 +218,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/hwtrace $(DESTDIR)$(LIBDIR)/libhwtrace.a $(DESTDIR)$(LIBDIR)/libhwtrace.so \
 		$(DESTDIR)$(LIBDIR)/libhwtrace.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/pkgconfig/libhwtrace.pc \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN))) \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/man/man5/,$(notdir $(MAN5))) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/hwtrace \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_hwtrace \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/hwtrace.fish

@@ -327,7 +327,7 @@ static void print_leaf(struct run *r, const struct hwt_call *in, const struct hw
 
 static void call_json(struct run *r, const struct hwt_call *c)
 {
-	static const char *const types[] = { "enter", "leave", "gap", "switch" };
+	static const char *const types[] = { "call", "return", "gap", "switch" };
 	struct hwt_where w = show_where(&c->ev);
 	struct jsonl *j = &r->json;
 	struct hwt_symbol sym;

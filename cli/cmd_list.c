@@ -22,9 +22,15 @@ static bool one_of(const int32_t *v, size_t n, int32_t x, int32_t y)
 	return !n;
 }
 
+/* JSON has everything, text what a person asked for. */
+static bool shown(const struct run *r, const struct hwt_event *ev)
+{
+	return r->opts.format == OPT_TEXT ? show_wanted(&r->show, ev) : ev->type != HWT_EV_NONE;
+}
+
 static bool side_wanted(const struct run *r, const struct side *s, const struct hwt_event *ev)
 {
-	if (!show_wanted(&r->show, ev) || (s->cpu != HWT_NONE && ev->cpu != s->cpu) ||
+	if (!shown(r, ev) || (s->cpu != HWT_NONE && ev->cpu != s->cpu) ||
 	    (s->cpu == HWT_NONE && s->tid != HWT_NONE && ev->tid != s->tid))
 		return false;
 	if (!one_of(r->opts.cpus, r->opts.ncpus, ev->cpu, ev->cpu) ||
@@ -92,7 +98,7 @@ static bool print_batch(struct run *r, struct side *s, const struct hwt_event *e
 		if (ev[i].clock == HWT_CLOCK_BASE && ev[i].time != HWT_TIME_UNKNOWN &&
 		    !print_side(r, s, ev[i].time))
 			return false;
-		if (show_wanted(&r->show, &ev[i]) && !print(r, &ev[i]))
+		if (shown(r, &ev[i]) && !print(r, &ev[i]))
 			return false;
 	}
 	return true;

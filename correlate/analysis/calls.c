@@ -460,11 +460,15 @@ static int on_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *
 			unwind(c, t, i, HWT_WHY_UNWIND, HWT_WHY_RETURN, ev);
 			return 0;
 		}
-	if (!kernel || (ev->flags & HWT_F_RESUMED) || addr == t->off_addr ||
-	    !is_entry(c, ev, addr))
+	if (!kernel)
 		return 0;
 	/* the kernel came back at a function that nobody called */
-	return push_enter(c, t, &f, ev);
+	if (!(ev->flags & HWT_F_RESUMED) && addr != t->off_addr && is_entry(c, ev, addr))
+		return push_enter(c, t, &f, ev);
+	/* it came back elsewhere, as after a signal's own system call */
+	if (t->n && t->v[t->n - 1].exc)
+		unwind(c, t, t->n - 1, HWT_WHY_UNWIND, HWT_WHY_UNWIND, ev);
+	return 0;
 }
 
 static void on_gap(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Call stacks from scripted event streams; what must come out is what the program did. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "correlate/analysis/calls.h"
+
+/* Functions are 0x1000 apart, so that 0x5123 lies in the function at 0x5000. */
+static uint64_t func(void *ctx, const struct hwt_event *ev, uint64_t addr)
+{
+	return addr & ~(uint64_t)0xfff;
+}
+
+struct script {
+	struct hwt_stream s;
+	const struct hwt_event *ev;
+	size_t n, at;
+	bool closed;
+};
+
+static int script_next(struct hwt_stream *s, struct hwt_event *ev, int max)
+{
+	struct script *sc = hwt_container_of(s, struct script, s);
+
+	if (sc->at == sc->n || max < 1)
+		return 0;
+	*ev = sc->ev[sc->at++];
+	return 1;
+}
+
+static void script_close(struct hwt_stream *s)
+{
+	hwt_container_of(s, struct script, s)->closed = true;
+}
+
+static const struct hwt_stream_ops script_ops = { script_next, script_close };
+
+/* Calls are 5 bytes long. */
+#define EV(type_, time_, ...) { .time = (time_), .type = HWT_EV_##type_, .cpu = 0, .pid = 7, \
+	.tid = 7, __VA_ARGS__ }
+#define EDGE(from_, to_, kind_) .u.edge = { .from = (from_), .to = (to_), \
+	.kind = HWT_INSN_##kind_, .last_size = 5 }
+#define CALL(t, from, to) EV(CALL, t, EDGE(from, to, CALL))
+#define TAIL(t, from, to) EV(CALL, t, .flags = HWT_F_TAIL, EDGE(from, to, JUMP))
+#define RET(t, from, to) EV(RETURN, t, EDGE(from, to, RETURN))
+#define SYSCALL(t, from, to) EV(CALL, t, EDGE(from, to, FAR_CALL))
+#define IRET(t, from, to) EV(RETURN, t, .flags = HWT_F_INTR, EDGE(from, to, FAR_RETURN))
+#define EXC(t, from_, to_) EV(EXCEPTION, t, .u.exc = { .from = (from_), .to = (to_) })
+#define ERET(t) EV(ERET, t, .u.at = { .addr = HWT_NO_ADDR })
+#define ON(t, addr_) EV(ON, t, .u.at = { .addr = (addr_) })
+#define OFF(t, addr_) EV(OFF, t, .u.at = { .addr = (addr_) })
+#define CUT(t, addr_) EV(OFF, t, .flags = HWT_F_CUT, .u.at = { .addr = (addr_) })
+#define GAP(t) EV(GAP, t, .u.gap = { .cause = HWT_GAP_OVERFLOW })
+#define ON_TID(e, n) ({ struct hwt_event e_ = e; e_.tid = (n); e_; })
+
+/* "+5000@1 call" entered at depth 1, "-5000@1 return !~" left, inferred, tainted. */
+static void text(const struct hwt_event *ev, size_t n, calls_func fn, char *out, size_t size)
+{
+	static const char *const why[] = { "call", "tail", "intr", "sys", "signal", "ret",
+		"unwind", "lost" };
+	struct script sc = { .s.ops = &script_ops, .ev = ev, .n = n };
+	struct hwt_calls *c;
+	struct hwt_call o;
+	size_t at = 0;
+	int rc;
+
+	assert_int_equal(calls_new(&c, fn, NULL, &sc.s), 0);
+	out[0] = 0;
+	while ((rc = hwt_calls_next(c, &o)) > 0) {
+		if (o.what == HWT_CALL_GAP || o.what == HWT_CALL_SWITCH)
+			at += (size_t)snprintf(out + at, size - at, "%s ",
+				o.what == HWT_CALL_GAP ? "gap" : "switch");
+		else
+			at += (size_t)snprintf(out + at, size - at, "%c%llx@%d:%s%s%s ",
+				o.what == HWT_CALL_ENTER ? '+' : '-', (unsigned long long)o.func,
+				o.depth, why[o.why], o.inferred ? "!" : "", o.tainted ? "~" : "");
+		assert_true(at < size);
+		if (o.what == HWT_CALL_LEAVE && o.enter_time != HWT_TIME_UNKNOWN)
+			assert_true(o.enter_time <= o.ev.time + o.ev.span);
+	}
+	assert_int_equal(rc, 0);
+	if (at)
+		out[at - 1] = 0;
+	hwt_calls_free(c);
+	assert_true(sc.closed);
+}
+
+static void expect(const struct hwt_event *ev, size_t n, const char *want)
+{
+	char got[4096];
+
+	text(ev, n, func, got, sizeof(got));
+	assert_string_equal(got, want);
+}
+
+#define EXPECT(want, ...) do { \
+	const struct hwt_event ev_[] = { __VA_ARGS__ }; \
+	expect(ev_, sizeof(ev_) / sizeof(ev_[0]), want); \
+} while (0)
+
+static void plain(void **state)
+{
+	EXPECT("+2000@0:call +3000@1:call -3000@1:ret -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), RET(3, 0x3020, 0x2015),
+	       RET(4, 0x2030, 0x1015));
+	/* function before the trace, and its caller */
+	EXPECT("-1000@-1:ret! -4000@-2:ret! +2000@-2:call -2000@-2:ret",
+	       RET(1, 0x1010, 0x4080), RET(2, 0x4090, 0x5080), CALL(3, 0x5090, 0x2000),
+	       RET(4, 0x2030, 0x5095));
+}
+
+/* f calls itself from one place: frames differ by nothing but their number. */
+static void recursion(void **state)
+{
+	EXPECT("+2000@0:call +2000@1:call +2000@2:call -2000@2:ret -2000@1:ret -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x2000), CALL(3, 0x2010, 0x2000),
+	       RET(4, 0x2030, 0x2015), RET(5, 0x2030, 0x2015), RET(6, 0x2030, 0x1015));
+}
+
+/* main calls setjmp (2000), a (3000) calls b (4000), b jumps back; main returns later. */
+static void longjmp_(void **state)
+{
+	EXPECT("+2000@0:call -2000@0:ret +3000@0:call +4000@1:call -4000@1:unwind -3000@0:ret",
+	       CALL(1, 0x1010, 0x2000), RET(2, 0x2010, 0x1015), CALL(3, 0x1020, 0x3000),
+	       CALL(4, 0x3010, 0x4000), RET(5, 0x4020, 0x1025));
+	/* a return into the middle of a caller that made no call there: its callees are gone */
+	EXPECT("+2000@0:call +3000@1:call +4000@2:call -4000@2:unwind -3000@1:unwind "
+	       "-2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), CALL(3, 0x3010, 0x4000),
+	       RET(4, 0x4020, 0x2abc), RET(5, 0x2ac0, 0x1015));
+	/* to a function that was never seen: all that was called is left */
+	EXPECT("+2000@0:call +3000@1:call -3000@1:unwind -2000@0:unwind -3000@-1:ret!",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), RET(3, 0x3020, 0x9123));
+}
+
+static void tails(void **state)
+{
+	EXPECT("+2000@0:call -2000@0:tail +3000@0:tail +4000@1:call -4000@1:ret -3000@0:ret",
+	       CALL(1, 0x1010, 0x2000), TAIL(2, 0x2020, 0x3000), CALL(3, 0x3010, 0x4000),
+	       RET(4, 0x4010, 0x3015), RET(5, 0x3020, 0x1015));
+	/* tail call of a function that ran before the trace: it returns to an unknown place */
+	EXPECT("-1000@-1:tail! +3000@-1:tail -3000@-1:ret +5000@-1:call",
+	       TAIL(1, 0x1020, 0x3000), RET(2, 0x3010, 0x9123), CALL(3, 0x9130, 0x5000));
+	/* retpoline: a call inside 2000 pushes an address, and a return jumps to 6000 */
+	EXPECT("+2000@0:call +2010@1:call -2010@1:unwind -2000@0:tail +6000@0:tail -6000@0:ret",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2000, 0x2010), RET(3, 0x2018, 0x6000),
+	       RET(4, 0x6010, 0x1015));
+}
+
+static void interrupts(void **state)
+{
+	/* an interrupt in an interrupt; returns inside leave no frame of the other */
+	EXPECT("+2000@0:call +8000@1:intr +8100@2:call +9000@3:intr -9000@3:ret -8100@2:ret "
+	       "-8000@1:ret -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), CALL(3, 0x8010, 0x8100),
+	       EXC(4, 0x8110, 0x9000), IRET(5, 0x9010, 0x8110), RET(6, 0x8120, 0x8015),
+	       IRET(7, 0x8020, 0x2020), RET(8, 0x2030, 0x1015));
+	/* Arm: a far return comes with its own event, and without an address */
+	EXPECT("+8000@0:intr -8000@0:ret +2000@0:call",
+	       EXC(1, 0x1020, 0x8000), IRET(2, 0x8010, 0x1020), ERET(2),
+	       CALL(3, 0x1030, 0x2000));
+	EXPECT("+8000@0:intr +9000@1:intr -9000@1:ret -8000@0:ret",
+	       EXC(1, 0x1020, 0x8000), EXC(2, 0x8020, 0x9000), ERET(3), ERET(4));
+	/* a handler that returns to nowhere known does not unwind the interrupted code */
+	EXPECT("+2000@0:call +8000@1:intr -8000@2:ret! -8000@1:ret -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), RET(3, 0x8010, 0xa123),
+	       IRET(4, 0xa130, 0x2020), RET(5, 0x2030, 0x1015));
+	/* trace that begins in the handler */
+	EXPECT("+8100@0:call -8100@0:unwind -8000@-1:ret!",
+	       CALL(1, 0x8010, 0x8100), IRET(2, 0x8110, 0x1020));
+}
+
+static void syscalls(void **state)
+{
+	EXPECT("+a000@0:sys +b000@1:call -b000@1:ret -a000@0:ret",
+	       SYSCALL(1, 0x1010, 0xa000), CALL(2, 0xa010, 0xb000), RET(3, 0xb010, 0xa015),
+	       IRET(4, 0xa020, 0x1015));
+	/* only user code is traced */
+	EXPECT("+ffffffffffffffff@0:sys -ffffffffffffffff@0:ret +2000@0:call",
+	       SYSCALL(1, 0x1010, 0x1015), OFF(1, 0x1015), ON(2, 0x1015),
+	       CALL(3, 0x1020, 0x2000));
+	/* Arm: the SVC's target is in the exception */
+	EXPECT("+a000@0:sys -a000@0:ret",
+	       SYSCALL(1, 0x1010, 0x1015), EXC(1, 0x1015, 0xa000), ERET(2));
+}
+
+/* main is interrupted, the kernel enters handler 6000; it returns to the restorer 7100. */
+static void signals(void **state)
+{
+	EXPECT("+2000@0:call +6000@1:signal +3000@2:call -3000@2:ret -6000@1:ret "
+	       "+ffffffffffffffff@1:sys -ffffffffffffffff@1:unwind -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), CUT(2, 0x2020), ON(3, 0x6000), CALL(4, 0x6010, 0x3000),
+	       RET(5, 0x3010, 0x6015), RET(6, 0x6020, 0x7100), SYSCALL(7, 0x7110, 0x7115),
+	       OFF(7, 0x7115), ON(8, 0x2020), RET(9, 0x2030, 0x1015));
+	/* in a system call: coming back from it ends the signal's own system call too */
+	EXPECT("+ffffffffffffffff@0:sys +6000@1:signal -6000@1:ret +ffffffffffffffff@1:sys "
+	       "-ffffffffffffffff@1:unwind -ffffffffffffffff@0:ret",
+	       SYSCALL(1, 0x1010, 0x1015), OFF(1, 0x1015), ON(2, 0x6000),
+	       RET(3, 0x6020, 0x7100), SYSCALL(4, 0x7110, 0x7115), OFF(4, 0x7115),
+	       ON(5, 0x1015));
+	/* a filter that starts at a function's entry is no signal */
+	EXPECT("+2000@0:call -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), OFF(2, 0x5000), ON(3, 0x6000), RET(4, 0x2010, 0x1015));
+}
+
+static void holes(void **state)
+{
+	EXPECT("+2000@0:call gap -2000@0:ret~ +3000@0:call -3000@0:ret",
+	       CALL(1, 0x1010, 0x2000), GAP(2), RET(3, 0x2010, 0x1015), CALL(4, 0x1020, 0x3000),
+	       RET(5, 0x3010, 0x1025));
+	/* entered in the hole, from the function that was open */
+	EXPECT("+2000@0:call gap -5000@1:ret!~ -2000@0:ret~",
+	       CALL(1, 0x1010, 0x2000), GAP(2), RET(3, 0x5010, 0x2456), RET(4, 0x2460, 0x1015));
+	/* entered in the hole, from a function that was too */
+	EXPECT("+2000@0:call gap -5000@1:ret!~ -2000@0:ret~",
+	       CALL(1, 0x1010, 0x2000), GAP(2), RET(3, 0x5010, 0x6456), RET(4, 0x6460, 0x1015));
+	/* left in the hole */
+	EXPECT("+2000@0:call +3000@1:call gap -3000@1:lost~ -2000@0:ret~",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), GAP(3),
+	       RET(4, 0x2460, 0x1015));
+	/* the interrupt ended in the hole */
+	EXPECT("+2000@0:call +8000@1:intr gap -8000@1:lost~ -2000@0:ret~",
+	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), GAP(3), RET(4, 0x2460, 0x1015));
+}
+
+static void threads(void **state)
+{
+	const struct hwt_event ev[] = {
+		CALL(1, 0x1010, 0x2000), ON_TID(((struct hwt_event)CALL(2, 0x1010, 0x3000)), 8),
+		ON_TID(((struct hwt_event)CALL(3, 0x3010, 0x4000)), 8), RET(4, 0x2010, 0x1015),
+		ON_TID(((struct hwt_event)RET(5, 0x4010, 0x3015)), 8),
+	};
+
+	expect(ev, 5, "+2000@0:call switch +3000@0:call +4000@1:call switch -2000@0:ret "
+	       "switch -4000@1:ret");
+}
+
+/* Without symbols only addresses of calls are left to go by. */
+static void no_symbols(void **state)
+{
+	const struct hwt_event ev[] = {
+		CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), RET(3, 0x3010, 0x2015),
+		CUT(4, 0x2020), ON(5, 0x6000), RET(6, 0x6010, 0x7100), RET(7, 0x7110, 0x7200),
+	};
+	char got[512];
+
+	text(ev, 7, NULL, got, sizeof(got));
+	assert_string_equal(got, "+2000@0:call +3000@1:call -3000@1:ret -2000@0:unwind "
+			    "-6010@-1:ret! -7110@-2:ret!");
+}
+
+/* Times that overlap, stand still or go back between CPUs never give a negative duration. */
+static void durations(void **state)
+{
+	struct hwt_event ev[] = { CALL(100, 0x1010, 0x2000), RET(90, 0x2010, 0x1015),
+		CALL(100, 0x1010, 0x2000), RET(100, 0x2010, 0x1015),
+		CALL(HWT_TIME_UNKNOWN, 0x1010, 0x2000), RET(100, 0x2010, 0x1015) };
+	struct script sc = { .s.ops = &script_ops, .ev = ev, .n = 6 };
+	const uint64_t want[] = { HWT_TIME_UNKNOWN, 100, HWT_TIME_UNKNOWN };
+	struct hwt_calls *c;
+	struct hwt_call o;
+
+	assert_int_equal(calls_new(&c, func, NULL, &sc.s), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(hwt_calls_next(c, &o), 1);
+		assert_int_equal(hwt_calls_next(c, &o), 1);
+		assert_int_equal(o.what, HWT_CALL_LEAVE);
+		assert_true(o.enter_time == want[i]);
+	}
+	assert_int_equal(hwt_calls_next(c, &o), 0);
+	hwt_calls_free(c);
+}
+
+/* More calls than are remembered: depths go on, the forgotten frames' leaves are inferred. */
+static void deep(void **state)
+{
+	const size_t n = HWT_CALLS_DEPTH + 10;
+	struct hwt_event *ev = calloc(2 * n, sizeof(*ev));
+	struct script sc = { .s.ops = &script_ops, .ev = ev, .n = 2 * n };
+	struct hwt_calls *c;
+	struct hwt_call o;
+	int32_t depth = 0;
+	size_t inferred = 0, i = 0;
+
+	assert_non_null(ev);
+	for (i = 0; i < n; i++)
+		ev[i] = (struct hwt_event)CALL(i, 0x2010, 0x2000);
+	for (; i < 2 * n; i++)
+		ev[i] = (struct hwt_event)RET(i, 0x2030, 0x2015);
+	assert_int_equal(calls_new(&c, func, NULL, &sc.s), 0);
+	for (i = 0; hwt_calls_next(c, &o) > 0; i++) {
+		assert_int_equal(o.depth, o.what == HWT_CALL_ENTER ? depth : depth - 1);
+		depth += o.what == HWT_CALL_ENTER ? 1 : -1;
+		inferred += o.inferred;
+	}
+	assert_int_equal(i, 2 * n);
+	assert_int_equal(depth, 0);
+	assert_int_equal(inferred, HWT_CALLS_DEPTH / 2);
+	hwt_calls_free(c);
+	free(ev);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plain), cmocka_unit_test(recursion), cmocka_unit_test(longjmp_),
+		cmocka_unit_test(tails), cmocka_unit_test(interrupts), cmocka_unit_test(syscalls),
+		cmocka_unit_test(signals), cmocka_unit_test(holes), cmocka_unit_test(threads),
+		cmocka_unit_test(no_symbols), cmocka_unit_test(durations), cmocka_unit_test(deep),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
