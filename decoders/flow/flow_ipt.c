@@ -62,7 +62,8 @@ struct flow_ipt {
 	struct pt_block_decoder *dec;
 	int status;
 	uint64_t sync;			/* offset in the span of the PSB that was reached last */
-	bool on;			/* the last run ended while tracing was on */
+	uint64_t ovf;			/* no OVF that was not told of lies before this */
+	bool tracing;			/* between enable and disable */
 	int error;			/* final */
 	/* time */
 	uint64_t tsc;			/* never decreases on a CPU; HWT_TIME_UNKNOWN */
@@ -418,7 +419,9 @@ static void sync_at(struct flow_ipt *f, uint64_t off)
 	f->cbr = 0;
 	moved(f);
 	f->block = (struct pt_block){ 0 };
+	f->ovf = off;
 	f->status = pt_blk_sync_set(f->dec, off - f->seg.begin);
+	f->tracing = f->status >= 0 && !(f->status & pts_ip_suppressed);
 	f->steps++;
 }
 
@@ -475,6 +478,26 @@ static void failed(struct flow_ipt *f)
 	broken(f, cause, code, hwt_gap_has_addr(cause) ? stuck_at(f, code) : 0);
 }
 
+/* False if nothing proves the block, or what there is of it. */
+static bool shown(struct flow_ipt *f)
+{
+	/*
+	 * A PSB may hold a FUP while tracing is off (erratum BDM70, case B10). Without the erratum
+	 * the library walks to it as if tracing were on; it is not, until the next enable.
+	 */
+	if (!f->tracing)
+		return false;
+	if (f->status >= 0)
+		return true;
+	switch (pt_errcode(f->status)) {
+	case pte_nomap: case pte_bad_insn:		/* flow came to the end of what is known */
+	case pte_retstack_empty: case pte_bad_query:	/* and to a branch */
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void step_block(struct flow_ipt *f)
 {
 	if (f->timed || f->due != HWT_TIME_UNKNOWN)
@@ -485,8 +508,9 @@ static void step_block(struct flow_ipt *f)
 	f->steps++;
 	if (f->status == -pte_eos)
 		return;
-	if (f->block.ninsn)
-		walked(f, &f->block, f->status >= 0);
+	if (!f->block.ninsn || !shown(f))
+		return;
+	walked(f, &f->block, f->status >= 0);
 	if (f->status >= 0 && endless(f, &f->block)) {
 		f->nheld = 0;
 		broken(f, HWT_GAP_NO_PROGRESS, 0, f->block.ip);
@@ -655,11 +679,16 @@ static void exstop(struct flow_ipt *f, const struct pt_event *e, uint64_t ip)
 	put_power(f, HWT_POWER_EXSTOP, 0, ip);
 }
 
-static void overflow(struct flow_ipt *f)
+/* The library is past the OVF; our own packets tell where it is. */
+static void overflow(struct flow_ipt *f, bool on)
 {
+	uint64_t end = at(f), ovf = ipt_next_ovf(span_of(f), f->ovf, end);
+
+	f->tracing = on;
+	f->ovf = ovf < end ? ovf + 2 : end;
 	foreign(f, at(f), true);	/* the overflow may have taken the FUP they wait for */
 	ipt_owner_lost(&f->owner);
-	gap(f, HWT_GAP_OVERFLOW, 0, at(f), 0, 0);
+	gap(f, HWT_GAP_OVERFLOW, 0, ovf, 0, 0);
 	choose_image(f);
 }
 
@@ -670,13 +699,16 @@ static void translate(struct flow_ipt *f, const struct pt_event *e)
 {
 	switch (e->type) {
 	case ptev_enabled:
+		f->tracing = true;
 		put_at(f, HWT_EV_ON, IP(enabled.ip),
 		       e->variant.enabled.resumed ? HWT_F_RESUMED : 0);
 		break;
 	case ptev_disabled:
+		f->tracing = false;
 		put_at(f, HWT_EV_OFF, IP(disabled.ip), 0);
 		break;
 	case ptev_async_disabled:
+		f->tracing = false;
 		put_at(f, HWT_EV_OFF, e->variant.async_disabled.at, HWT_F_CUT);
 		break;
 	case ptev_async_branch:
@@ -695,7 +727,7 @@ static void translate(struct flow_ipt *f, const struct pt_event *e)
 		vmcs(f, e->variant.async_vmcs.base);
 		break;
 	case ptev_overflow:
-		overflow(f);
+		overflow(f, !e->ip_suppressed);
 		break;
 	case ptev_tsx:
 		tsx(f, e, IP(tsx.ip));
@@ -781,12 +813,12 @@ static void step_span(struct flow_ipt *f)
 	f->seg.next = 0;
 	ipt_owner_span(&f->owner, f->buf, s);
 	/* a decoder that starts afresh while tracing was on loses its way */
-	if (s->cause_before != HWT_GAP_NONE || f->on) {
+	if (s->cause_before != HWT_GAP_NONE || f->tracing) {
 		ipt_owner_lost(&f->owner);
 		lost(f, s->cause_before != HWT_GAP_NONE ? s->cause_before : HWT_GAP_BREAK,
 		     s->lost_before, 0);
 	}
-	f->on = false;
+	f->tracing = false;
 	choose_image(f);
 	f->state = AT_SEG;
 }
@@ -845,9 +877,8 @@ static void step_tail(struct flow_ipt *f)
 			return;
 	}
 	take_time(f);
-	f->on = f->status >= 0 && !(f->status & pts_ip_suppressed);
 	if (f->seg.cause != HWT_GAP_NONE) {
-		f->on = false;
+		f->tracing = false;
 		gap(f, f->seg.cause, 0, f->seg.end, f->seg.next - f->seg.end, 0);
 		ipt_owner_lost(&f->owner);
 	}
@@ -952,6 +983,9 @@ static void set_config(struct flow_ipt *f, const struct trace_cfg *c)
 	struct pt_config *p = &f->cfg;
 
 	pt_config_init(p);
+	/* blocks that are ranges: without direct calls and jumps inside */
+	if (f->emit.want.level > HWT_LEVEL_HOLES)
+		p->flags.variant.block.end_on_call = p->flags.variant.block.end_on_jump = 1;
 	if (!c)
 		return;
 	if (c->r.pt.family) {
@@ -959,15 +993,17 @@ static void set_config(struct flow_ipt *f, const struct trace_cfg *c)
 			.model = c->r.pt.model, .stepping = c->r.pt.stepping };
 		pt_cpu_errata(&p->errata, &p->cpu);	/* a CPU it does not know has none */
 	}
+	/*
+	 * A PSB with a FUP right before an enable is a contradiction but for this erratum; the
+	 * parts that have it are more than the library knows.
+	 */
+	p->errata.bdm70 = 1;
 	/* MTC gives time only with the ratio to the crystal; without it the TSC packets remain */
 	p->mtc_freq = c->r.pt.mtc_freq;
 	p->nom_freq = c->r.pt.nom_freq;
 	p->cpuid_0x15_eax = c->r.pt.cpuid_15_eax;
 	p->cpuid_0x15_ebx = c->r.pt.cpuid_15_ebx;
 	set_filter(&p->addr_filter, c);
-	/* blocks that are ranges: without direct calls and jumps inside */
-	if (f->emit.want.level > HWT_LEVEL_HOLES)
-		p->flags.variant.block.end_on_call = p->flags.variant.block.end_on_jump = 1;
 }
 
 int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag)

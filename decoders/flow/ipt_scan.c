@@ -15,6 +15,58 @@ static bool is_foreign(unsigned kind)
 	return false;
 }
 
+/* Kind of the first packet at or after @at that is not about time, mode or power; *@at moves on. */
+static unsigned next_flow(const struct trace_span *s, uint64_t *at, uint64_t end)
+{
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+
+	/* a FUP and what it belongs to have at most a few packets between them */
+	for (int i = 0; i < 16 && *at < end; i++) {
+		int n = ipt_packet_decode(&pkt, &ctx, s->p + *at, end - *at);
+
+		if (n < 0)
+			break;
+		*at += (unsigned)n;
+		switch (pkt.kind) {
+		case IPT_PAD: case IPT_CYC: case IPT_MTC: case IPT_TSC: case IPT_TMA:
+		case IPT_CBR: case IPT_PIP: case IPT_VMCS: case IPT_MODE_EXEC:
+		case IPT_EXSTOP: case IPT_PTW: case IPT_PWRE: case IPT_PWRX: case IPT_MWAIT:
+			continue;
+		}
+		return pkt.kind;
+	}
+	return IPT_KINDS;
+}
+
+/* True if the FUP after @at belongs to an asynchronous branch, by the flow packet behind it. */
+static bool fup_has_target(const struct trace_span *s, uint64_t at, uint64_t end)
+{
+	unsigned kind;
+
+	if (next_flow(s, &at, end) != IPT_FUP)
+		return false;
+	kind = next_flow(s, &at, end);
+	return kind == IPT_TIP || kind == IPT_TIP_PGD;
+}
+
+/*
+ * True if @pkt, which ends at @at, announces a FUP that is not there: an overflow took it (the FUP
+ * after an OVF is the address where tracing resumes, cases B01, B09), or tracing is off (B08).
+ */
+static bool fup_lost(const struct ipt_packet *pkt, const struct trace_span *s, uint64_t at,
+		     uint64_t end)
+{
+	if (!pkt->flag || (pkt->kind != IPT_EXSTOP && pkt->kind != IPT_PTW))
+		return false;
+	switch (next_flow(s, &at, end)) {
+	case IPT_OVF: case IPT_PSB: case IPT_TIP: case IPT_TIP_PGE: case IPT_TIP_PGD:
+	case IPT_TNT8: case IPT_TNT64:
+		return true;
+	}
+	return false;
+}
+
 void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 {
 	struct ipt_ctx ctx = { 0 };
@@ -30,9 +82,9 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 		n = ipt_packet_decode(&pkt, &ctx, s->p + at, s->size - at);
 		if (n < 0)
 			break;
-		if (is_foreign(pkt.kind))
-			out->foreign = true;
 		at += (unsigned)n;
+		if (is_foreign(pkt.kind) || fup_lost(&pkt, s, at, s->size))
+			out->foreign = true;
 		if (at >= done) {
 			/* only the resident part: these bytes are read again by the walk */
 			if (s->file)
@@ -50,39 +102,6 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 		out->cause = HWT_GAP_BAD_PACKET;
 		out->next = at + ipt_sync_forward(s->p + at, s->size - at);
 	}
-}
-
-/* True if the FUP after @at belongs to an asynchronous branch, by the flow packet behind it. */
-static bool fup_has_target(const struct trace_span *s, uint64_t at, uint64_t end)
-{
-	struct ipt_ctx ctx = { 0 };
-	struct ipt_packet pkt;
-	bool fup = false;
-
-	/* a FUP and its TIP have at most a few timing and mode packets between them */
-	for (int i = 0; i < 16 && at < end; i++) {
-		int n = ipt_packet_decode(&pkt, &ctx, s->p + at, end - at);
-
-		if (n < 0)
-			return false;
-		at += (unsigned)n;
-		switch (pkt.kind) {
-		case IPT_FUP:
-			if (fup)
-				return false;
-			fup = true;
-			break;
-		case IPT_TIP:
-		case IPT_TIP_PGD:
-			return fup;
-		case IPT_PAD: case IPT_CYC: case IPT_MTC: case IPT_TSC: case IPT_TMA:
-		case IPT_CBR: case IPT_PIP: case IPT_VMCS: case IPT_MODE_EXEC:
-			break;
-		default:
-			return false;
-		}
-	}
-	return false;
 }
 
 /* True if @pkt, which ends at @at, is given to libipt as an EXSTOP with IP. */
@@ -108,6 +127,8 @@ void ipt_scan_patch(uint8_t *dst, const struct trace_span *s, const struct ipt_s
 		if (n < 0)
 			return;
 		at += (unsigned)n;
+		if (fup_lost(&pkt, s, at, seg->end))
+			d[1] &= 0x7f;		/* bit IP of EXSTOP and PTW */
 		if (!is_foreign(pkt.kind))
 			continue;
 		memset(d, 0, (unsigned)n);
@@ -150,7 +171,8 @@ int ipt_foreign_next(struct ipt_foreign *out, struct ipt_foreign_walk *w,
 		if (n < 0)
 			break;
 		w->at += (unsigned)n;
-		if (!is_foreign(pkt.kind) && !(pkt.kind == IPT_EXSTOP && pkt.flag))
+		if (!is_foreign(pkt.kind) && !(pkt.kind == IPT_EXSTOP && pkt.flag &&
+					       !fup_lost(&pkt, s, w->at, w->end)))
 			continue;
 		*out = (struct ipt_foreign){ .off = at, .size = (unsigned)n, .kind = pkt.kind };
 		if (pkt.kind == IPT_BBP)
@@ -161,4 +183,21 @@ int ipt_foreign_next(struct ipt_foreign *out, struct ipt_foreign_walk *w,
 		return 1;
 	}
 	return 0;
+}
+
+uint64_t ipt_next_ovf(const struct trace_span *s, uint64_t from, uint64_t limit)
+{
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+
+	while (from < limit) {
+		int n = ipt_packet_decode(&pkt, &ctx, s->p + from, limit - from);
+
+		if (n < 0)
+			break;
+		if (pkt.kind == IPT_OVF)
+			return from;
+		from += (unsigned)n;
+	}
+	return limit;
 }

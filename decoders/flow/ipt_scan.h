@@ -28,7 +28,8 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from);
  * Copies a run to @dst (end - begin bytes) with the packets that libipt does not know taken out:
  * PAD in their place, so that offsets stay. Where one is bound to the FUP after it (BEP, CFE and
  * TRIG with IP), an EXSTOP with IP takes its place, so that the FUP keeps its meaning for IP
- * compression and the walker stops at its address.
+ * compression and the walker stops at its address. An EXSTOP or PTW whose FUP was lost in an
+ * overflow loses its bit IP, so that libipt delivers it without an address.
  */
 void ipt_scan_patch(uint8_t *dst, const struct trace_span *s, const struct ipt_seg *seg);
 
@@ -52,5 +53,8 @@ struct ipt_foreign_walk {
  */
 int ipt_foreign_next(struct ipt_foreign *out, struct ipt_foreign_walk *w,
 		     const struct trace_span *s, uint64_t limit);
+
+/* Offset of the first OVF in [@from, @limit), or @limit. @from is the start of a packet. */
+uint64_t ipt_next_ovf(const struct trace_span *s, uint64_t from, uint64_t limit);
 
 #endif
