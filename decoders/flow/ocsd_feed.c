@@ -141,6 +141,8 @@ void feed_next(struct feed *f, struct feed_piece *out)
 			f->nruns = f->run = 0;
 			if (f->buf->framing != FRAMING_NONE)
 				tpiu_init(&f->t, f->buf->framing == FRAMING_TPIU);
+			f->t.dstream = f->buf->framing == FRAMING_TPIU &&
+				       tpiu_is_dstream(s->p, s->size);
 			out->what = FEED_SPAN;
 			out->off = s->pos;
 			f->state = AT_BYTES;

@@ -5,6 +5,8 @@
 #include "tpiu.h"
 
 #define FRAME		16		/* bytes */
+#define BLOCK		512		/* bytes of a DSTREAM block, */
+#define BLOCK_DATA	504		/* and those of them that come from the port */
 #define FULL_SYNC	0xffffff7fu	/* ff ff ff 7f in order of arrival */
 
 void tpiu_init(struct tpiu *t, bool sync_words)
@@ -176,6 +178,8 @@ static int push(struct tpiu *t, uint8_t byte, struct tpiu_run *runs)
 /* A whole frame at @p that no sync word touches. */
 static bool plain_frame(const struct tpiu *t, const uint8_t *p)
 {
+	if (t->dstream && t->pos % BLOCK > BLOCK_DATA - FRAME)
+		return false;
 	return t->synced && !t->have && (t->last & 0xff) != 0xff && !has_even_ff(p);
 }
 
@@ -190,7 +194,11 @@ int tpiu_decode(struct tpiu *t, const uint8_t *p, size_t n, size_t *used, struct
 		return -EINVAL;
 	t->barrier = false;
 	while (at < n && !t->barrier && max - got >= TPIU_FRAME_RUNS) {
-		if (n - at >= FRAME && plain_frame(t, p + at)) {
+		if (t->dstream && t->pos % BLOCK >= BLOCK_DATA) {
+			t->st.probe++;
+			t->pos++;
+			at++;
+		} else if (n - at >= FRAME && plain_frame(t, p + at)) {
 			set_offsets(t, t->pos);
 			got += whole_frame(t, p + at, out + got);
 			t->last = p[at + 14] << 8 | p[at + 15];
@@ -221,4 +229,17 @@ int tpiu_flush(struct tpiu *t, struct tpiu_run *out, int max)
 	if (ff == have && have < 4)		/* nothing, or a cut sync word */
 		return 0;
 	return frame_runs(t, t->frame, have, out);
+}
+
+bool tpiu_is_dstream(const uint8_t *p, size_t n)
+{
+	size_t blocks = n / BLOCK < 64 ? n / BLOCK : 64;
+
+	for (size_t i = 1; i < blocks; i++) {
+		const uint8_t *a = p + i * BLOCK - 2, *b = a + BLOCK;
+
+		if (((a[0] | a[1] << 8) - (b[0] | b[1] << 8) - 1) & 0xfff)
+			return false;
+	}
+	return blocks >= 3;
 }

@@ -34,6 +34,7 @@ struct tpiu_stats {
 	uint64_t sync_bytes;	/* full and half sync words, barrier frames */
 	uint64_t skipped;	/* bytes before the first sync, and cut by one inside a frame */
 	uint64_t tail;		/* bytes of a partial frame at the end */
+	uint64_t probe;		/* bytes that a DSTREAM probe put in */
 	uint64_t data_bytes, null_bytes, trigger_bytes, reserved_bytes, unowned_bytes;
 	/*
 	 * full sync words that are no barrier in input without sync words: it is no plain memory
@@ -51,6 +52,8 @@ struct tpiu {
 	uint8_t  id;		/* current source, or TPIU_ID_UNKNOWN */
 	/* input may hold full (ffffff7f) and half (ff7f) sync: byte-wise search */
 	bool     sync_words;
+	/* set by the caller after tpiu_init(): see tpiu_is_dstream() */
+	bool     dstream;
 	bool     synced;
 	bool     barrier;	/* the last tpiu_decode() ended after a barrier frame */
 	uint32_t fsync_run;	/* full sync words in a row */
@@ -69,8 +72,14 @@ int tpiu_decode(struct tpiu *t, const uint8_t *p, size_t n, size_t *used, struct
 	int max);
 /*
  * End of input: what a partial frame holds (TPIU_FRAME_RUNS at most). After it all input is
- * counted: frame_bytes + sync_bytes + skipped + tail.
+ * counted: frame_bytes + sync_bytes + skipped + tail + probe.
  */
 int tpiu_flush(struct tpiu *t, struct tpiu_run *out, int max);
+
+/*
+ * True if the input is what a DSTREAM probe stored: eight bytes of the probe's own follow each 504
+ * of the port, and the last two of them count down. Looks at the first 64 blocks; needs three.
+ */
+bool tpiu_is_dstream(const uint8_t *p, size_t n);
 
 #endif

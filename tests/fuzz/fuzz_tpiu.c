@@ -36,6 +36,7 @@ static uint64_t decode(const uint8_t *p, size_t n, int sync_words, size_t piece)
 	int got;
 
 	tpiu_init(&t, sync_words);
+	t.dstream = sync_words && tpiu_is_dstream(p, n);
 	while (at < n) {
 		got = tpiu_decode(&t, p + at, piece < n - at ? piece : n - at, &used, r,
 				  TPIU_FRAME_RUNS);
@@ -46,7 +47,8 @@ static uint64_t decode(const uint8_t *p, size_t n, int sync_words, size_t piece)
 	}
 	got = tpiu_flush(&t, r, TPIU_FRAME_RUNS);
 	check(got >= 0);
-	check(t.st.frame_bytes + t.st.sync_bytes + t.st.skipped + t.st.tail == n);
+	check(t.st.frame_bytes + t.st.sync_bytes + t.st.skipped + t.st.tail + t.st.probe ==
+	      n);
 	return mix(h, r, got);
 }
 

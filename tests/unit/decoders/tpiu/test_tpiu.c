@@ -78,6 +78,7 @@ static void run(struct out *o, const uint8_t *p, size_t n, bool sync_words, int 
 
 	memset(o, 0, sizeof(*o));
 	tpiu_init(&o->t, sync_words);
+	o->t.dstream = sync_words && tpiu_is_dstream(p, n);
 	while (at < n) {
 		size_t len = piece > 0 ? (size_t)piece : piece ? 1 + below(40) : n;
 		int got;
@@ -94,7 +95,8 @@ static void run(struct out *o, const uint8_t *p, size_t n, bool sync_words, int 
 		o->barriers += o->t.barrier;
 	}
 	take(o, r, tpiu_flush(&o->t, r, max));
-	assert_int_equal(n, st->frame_bytes + st->sync_bytes + st->skipped + st->tail);
+	assert_int_equal(n, st->frame_bytes + st->sync_bytes + st->skipped + st->tail +
+			 st->probe);
 	assert_int_equal(st->frame_bytes % 16, 0);
 }
 
@@ -455,10 +457,15 @@ static void against_peer(const char *name, bool sync_words)
 		fail_msg("%s: can not open", path);
 	n = fread(b, 1, sizeof(b), f) & ~(size_t)15;
 	fclose(f);
-	if (sync_words)
-		n = strip_dstream(b, n);
-	peer(&theirs, b, n, flags);
 	run(&ours, b, n, sync_words, 0);
+	every_split(b, n, sync_words);
+	if (sync_words) {
+		assert_true(tpiu_is_dstream(b, n));
+		assert_int_equal(ours.t.st.probe, n / 512 * 8);
+		n = strip_dstream(b, n);
+		assert_false(tpiu_is_dstream(b, n));
+	}
+	peer(&theirs, b, n, flags);
 	for (unsigned id = 1; id < 256; id++) {
 		if (ours.n[id] != theirs.n[id])
 			fail_msg("%s: id %02x: %zu bytes, OpenCSD %zu", name, id, ours.n[id],
@@ -469,7 +476,6 @@ static void against_peer(const char *name, bool sync_words)
 	}
 	assert_int_equal(ours.t.st.skipped, 0);
 	printf("# %s: %zu bytes as OpenCSD\n", name, bytes);
-	every_split(b, n, sync_words);
 	drop(&ours);
 	drop(&theirs);
 }
