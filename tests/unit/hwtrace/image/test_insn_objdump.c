@@ -73,8 +73,8 @@ static int one_of(const char *list, const char *word)
 /* Text of AT&T syntax: takes prefixes off. */
 static void strip_prefixes(struct line *l)
 {
-	while (one_of("bnd notrack data16 addr32 lock rep repz repnz cs ds es ss fs gs data32 addr16 "
-		      "xacquire xrelease", l->mnem) || !strncmp(l->mnem, "rex", 3) ||
+	while (one_of("bnd notrack data16 addr32 lock rep repz repnz cs ds es ss fs gs data32 "
+		      "addr16 xacquire xrelease", l->mnem) || !strncmp(l->mnem, "rex", 3) ||
 	       (l->mnem[0] && !strcmp(l->mnem + strlen(l->mnem) - 1, ","))) {
 		char rest[200];
 
@@ -198,13 +198,13 @@ static int arm_kind(struct line *l)
 		return HWT_INSN_OTHER;
 	if (!strcmp(m, "ldr"))
 		return !strcmp(l->ops, "pc, [sp], #4") ? HWT_INSN_RETURN : HWT_INSN_IJUMP;
-	if (one_of("subs movs adds ands orrs eors mvns bics rsbs adcs sbcs rscs lsls lsrs asrs rors "
-		   "rrxs", m))
+	if (one_of("subs movs adds ands orrs eors mvns bics rsbs adcs sbcs rscs lsls lsrs asrs "
+		   "rors rrxs", m))
 		return HWT_INSN_FAR_RETURN;
 	if (!strcmp(m, "mov") && !strcmp(l->ops, "pc, lr"))
 		return HWT_INSN_RETURN;
-	return one_of("mov add sub and orr eor mvn bic rsb adc sbc rsc lsl lsr asr ror rrx adr", m) ?
-		HWT_INSN_IJUMP : HWT_INSN_OTHER;
+	return one_of("mov add sub and orr eor mvn bic rsb adc sbc rsc lsl lsr asr ror rrx adr",
+		      m) ? HWT_INSN_IJUMP : HWT_INSN_OTHER;
 }
 
 static uint64_t target_of(const struct line *l)
@@ -289,12 +289,16 @@ static int run(const char *cmd, unsigned isa, const char *what, struct sum *all)
 			check(&l, isa, &sum);
 	pclose(f);
 	if (sum.seen)
-		printf("# %s: %lu instructions, %lu branches, %lu unknown to the peer, %lu differ\n",
-		       what, sum.seen, sum.branches, sum.unknown, sum.bad);
+		printf("# %s: %lu instructions, %lu branches, %lu unknown to the peer, "
+		       "%lu differ\n", what, sum.seen, sum.branches, sum.unknown, sum.bad);
 	all->seen += sum.seen;
 	all->bad += sum.bad;
 	return 0;
 }
+
+/* near branches ignore the operand size prefix, as on the processors that have this trace */
+#define X86	"objdump -dwM intel64 %s"
+#define A64	"aarch64-linux-gnu-objdump -d %s"
 
 static const struct target {
 	const char *cmd;	/* prints a listing of the file %s */
@@ -302,12 +306,11 @@ static const struct target {
 	unsigned isa;
 	unsigned lines;		/* compared in a normal run */
 } targets[] = {
-	{ "objdump -dwM intel64 %s", "/usr/bin/perf", HWT_ISA_X86_64, 400000 },
-	{ "objdump -dwM intel64 %s", "/usr/lib/x86_64-linux-gnu/libc.so.6", HWT_ISA_X86_64, 400000 },
-	{ "objdump -dwM intel64 %s", "/usr/lib/x86_64-linux-gnu/libcrypto.so.3", HWT_ISA_X86_64, 300000 },
-	{ "aarch64-linux-gnu-objdump -d %s", "/usr/aarch64-linux-gnu/lib/libc.so.6", HWT_ISA_A64,
-		300000 },
-	{ "aarch64-linux-gnu-objdump -d %s", "@arm/fib-files/libc-2.31.so", HWT_ISA_A64, 300000 },
+	{ X86, "/usr/bin/perf", HWT_ISA_X86_64, 400000 },
+	{ X86, "/usr/lib/x86_64-linux-gnu/libc.so.6", HWT_ISA_X86_64, 400000 },
+	{ X86, "/usr/lib/x86_64-linux-gnu/libcrypto.so.3", HWT_ISA_X86_64, 300000 },
+	{ A64, "/usr/aarch64-linux-gnu/lib/libc.so.6", HWT_ISA_A64, 300000 },
+	{ A64, "@arm/fib-files/libc-2.31.so", HWT_ISA_A64, 300000 },
 };
 
 int main(int argc, char **argv)
