@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "tep.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <traceevent/event-parse.h>
+
+#include <hwtrace/err.h>
+
+#include "../base/arena.h"
+#include "../base/cur.h"
+#include "../base/idmap.h"
+
+#define MAX_FORMATS 65536
+#define MAX_FORMAT 65536	/* bytes of one format; the kernel writes at most a few KiB */
+#define MAX_STRING 512		/* bytes printed of one string or array */
+
+/* The library's printf-language parser recurses on nested terms; fields are all that is needed. */
+static const char no_print[] = "print fmt: \"\"\n";
+
+struct trace_fmt {
+	struct tep_handle *tep;
+	struct arena arena;
+	char **names;		/* "system:event" */
+	uint32_t n;
+	struct idmap of;	/* id to index in @names */
+};
+
+static bool add_name(struct trace_fmt *t, const struct tep_event *ev)
+{
+	char text[256], *copy;
+
+	if (!(t->n & (t->n - 1))) {
+		char **v = realloc(t->names, (t->n ? t->n * 2 : 1) * sizeof(*v));
+
+		if (!v)
+			return false;
+		t->names = v;
+	}
+	snprintf(text, sizeof(text), "%s:%s", ev->system, ev->name);
+	copy = arena_str(&t->arena, text);
+	if (!copy || idmap_set(&t->of, (uint32_t)ev->id, t->n))
+		return false;
+	t->names[t->n++] = copy;
+	return true;
+}
+
+/* One format of system @sys. False if the library does not take it. */
+static bool add_format(struct trace_fmt *t, const char *sys, const uint8_t *p, size_t n)
+{
+	struct tep_event *ev = NULL;
+	const char *cut;
+	size_t len;
+	char *text;
+	bool ok;
+
+	if (n > MAX_FORMAT || memchr(p, 0, n))
+		return false;
+	cut = memmem(p, n, "\nprint fmt:", 11);
+	len = cut ? (size_t)((const uint8_t *)cut + 1 - p) : n;
+	text = malloc(len + sizeof(no_print));
+	if (!text)
+		return false;
+	memcpy(text, p, len);
+	memcpy(text + len, no_print, sizeof(no_print));
+	ok = !tep_parse_format(t->tep, &ev, text, len + sizeof(no_print) - 1, sys) && ev;
+	free(text);
+	return ok && add_name(t, ev);
+}
+
+/* A NUL-terminated string at @c, as long as the rest. */
+static const char *string(struct cur *c)
+{
+	const uint8_t *end = memchr(c->p, 0, cur_left(c));
+
+	return cur_str(c, end ? (size_t)(end - c->p) + 1 : cur_left(c) + 1);
+}
+
+/* "header_page" and "header_event": layout of ring buffer pages, not needed for perf samples. */
+static void skip_header(struct cur *c)
+{
+	uint64_t n;
+
+	string(c);
+	n = cur_u64(c);
+	cur_skip(c, n < SIZE_MAX ? (size_t)n : SIZE_MAX);
+}
+
+static void formats(struct trace_fmt *t, struct cur *c, const char *sys, uint32_t nr,
+		    unsigned *used)
+{
+	for (uint32_t i = 0; i < nr && !c->bad; i++) {
+		uint64_t n = cur_u64(c);
+		const uint8_t *p = n <= cur_left(c) ? cur_take(c, (size_t)n) : NULL;
+
+		if (!p || *used >= MAX_FORMATS) {
+			c->bad = true;
+			return;
+		}
+		if (add_format(t, sys, p, (size_t)n))
+			++*used;
+	}
+}
+
+int trace_fmt_new(struct trace_fmt **out, const void *p, size_t n, unsigned *used, bool *cut)
+{
+	static const uint8_t magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
+	struct cur c = cur_new(p, n, false);
+	const uint8_t *m = cur_take(&c, sizeof(magic));
+	bool big;
+	uint32_t systems;
+	struct trace_fmt *t;
+
+	if (!m || memcmp(m, magic, sizeof(magic)) || !string(&c))
+		return -HWT_E_FORMAT;
+	big = cur_u8(&c);
+	c.swap = big == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->tep = tep_alloc();
+	if (!t->tep) {
+		free(t);
+		return -ENOMEM;
+	}
+	tep_set_loglevel(TEP_LOG_NONE);
+	tep_set_file_bigendian(t->tep, big ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
+	tep_set_local_bigendian(t->tep, tep_is_bigendian());
+	tep_set_long_size(t->tep, cur_u8(&c) == 4 ? 4 : 8);
+	cur_u32(&c);	/* page size */
+	skip_header(&c);
+	skip_header(&c);
+	formats(t, &c, "ftrace", cur_u32(&c), used);
+	systems = cur_u32(&c);
+	for (uint32_t i = 0; i < systems && !c.bad; i++) {
+		const char *sys = string(&c);
+
+		if (sys)
+			formats(t, &c, sys, cur_u32(&c), used);
+	}
+	*cut = c.bad;
+	*out = t;
+	return 0;
+}
+
+void trace_fmt_free(struct trace_fmt *t)
+{
+	if (!t)
+		return;
+	tep_free(t->tep);
+	free(t->names);
+	idmap_free(&t->of);
+	arena_free(&t->arena);
+	free(t);
+}
+
+const char *trace_fmt_name(struct trace_fmt *t, uint32_t id)
+{
+	uint32_t i = idmap_get(&t->of, id);
+
+	return i == IDMAP_NONE ? NULL : t->names[i];
+}
+
+int64_t trace_fmt_id(struct trace_fmt *t, const char *sys, const char *event)
+{
+	struct tep_event *ev = tep_find_event_by_name(t->tep, sys, event);
+
+	return ev ? (int64_t)(uint32_t)ev->id : -1;
+}
+
+/* The format is input too: a field must lie in the record, whatever it says. */
+static bool inside(const struct tep_format_field *f, size_t n)
+{
+	return f->offset >= 0 && f->size >= 0 && (size_t)f->offset <= n &&
+		(size_t)f->size <= n - (size_t)f->offset;
+}
+
+static bool number(struct trace_fmt *t, const struct tep_format_field *f, const uint8_t *p,
+		   uint64_t *v)
+{
+	if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
+		return false;
+	*v = tep_read_number(t->tep, p + f->offset, f->size);
+	if (f->flags & TEP_FIELD_IS_SIGNED && f->size < 8 && *v >> (8 * f->size - 1) & 1)
+		*v |= UINT64_MAX << (8 * f->size);
+	return true;
+}
+
+bool trace_fmt_number(struct trace_fmt *t, uint32_t id, const char *field, const uint8_t *p,
+		      size_t n, uint64_t *v)
+{
+	struct tep_event *ev = tep_find_event(t->tep, (int)id);
+	struct tep_format_field *f = ev ? tep_find_any_field(ev, field) : NULL;
+
+	return f && inside(f, n) && number(t, f, p, v);
+}
+
+struct out { char *buf; size_t size, len; };
+
+__attribute__((format(printf, 2, 3)))
+static void put(struct out *o, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(o->len < o->size ? o->buf + o->len : NULL,
+		      o->len < o->size ? o->size - o->len : 0, fmt, ap);
+	va_end(ap);
+	o->len += n > 0 ? (size_t)n : 0;
+}
+
+/* Text up to its NUL; bytes that are no printable ASCII become a dot, so a line stays a line. */
+static void put_string(struct out *o, const uint8_t *p, size_t n)
+{
+	n = strnlen((const char *)p, n < MAX_STRING ? n : MAX_STRING);
+	for (size_t i = 0; i < n; i++)
+		put(o, "%c", p[i] >= 0x20 && p[i] < 0x7f ? p[i] : '.');
+}
+
+static void put_bytes(struct out *o, const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n && i < MAX_STRING; i++)
+		put(o, "%02x", p[i]);
+}
+
+static void put_field(struct trace_fmt *t, struct out *o, const struct tep_format_field *f,
+		      const uint8_t *p, size_t n)
+{
+	uint64_t v, off, len;
+
+	put(o, "%s%s=", o->len ? " " : "", f->name);
+	if (!inside(f, n)) {
+		put(o, "?");
+	} else if (f->flags & TEP_FIELD_IS_DYNAMIC) {
+		/* __data_loc: length in the upper half, offset from the record in the lower */
+		v = f->size == 4 ? tep_read_number(t->tep, p + f->offset, 4) : 0;
+		off = v & 0xffff;
+		len = v >> 16;
+		if (f->flags & TEP_FIELD_IS_RELATIVE)
+			off += (uint64_t)f->offset + (uint64_t)f->size;
+		if (off > n || len > n - off)
+			put(o, "?");
+		else if (f->flags & TEP_FIELD_IS_STRING)
+			put_string(o, p + off, (size_t)len);
+		else
+			put_bytes(o, p + off, (size_t)len);
+	} else if (f->flags & TEP_FIELD_IS_ARRAY) {
+		if (f->flags & TEP_FIELD_IS_STRING)
+			put_string(o, p + f->offset, (size_t)f->size);
+		else
+			put_bytes(o, p + f->offset, (size_t)f->size);
+	} else if (!number(t, f, p, &v)) {
+		put_bytes(o, p + f->offset, (size_t)f->size);
+	} else if (f->flags & TEP_FIELD_IS_SIGNED) {
+		put(o, "%" PRId64, (int64_t)v);
+	} else if (f->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_LONG)) {
+		put(o, "0x%" PRIx64, v);
+	} else {
+		put(o, "%" PRIu64, v);
+	}
+}
+
+size_t trace_fmt_text(struct trace_fmt *t, uint32_t id, const uint8_t *p, size_t n, char *buf,
+		      size_t size)
+{
+	struct tep_event *ev = tep_find_event(t->tep, (int)id);
+	struct out o = { .buf = buf, .size = size };
+
+	if (size)
+		buf[0] = 0;
+	for (struct tep_format_field *f = ev ? ev->format.fields : NULL; f; f = f->next)
+		put_field(t, &o, f, p, n);
+	return o.len;
+}
