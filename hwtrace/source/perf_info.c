@@ -60,7 +60,7 @@ void perf_time_conv(struct perf *pf, const struct perf_rec *r)
 	cycles = cur_u64(&c);
 	mask = cur_u64(&c);
 	cap = cur_u8(&c);
-	if (!c.bad && !cap)
+	if (!c.bad && !cap && shift < 64)	/* a recorder that says so has no conversion */
 		return;
 	m.cap_short = cur_u8(&c);
 	if (m.cap_short) {
