@@ -185,10 +185,25 @@ static void arch_of(const struct trace_cfg *cfg, ocsd_arch_version_t *arch,
 		*arch = *profile == profile_CortexA ? ARCH_V8_max : ARCH_V8;
 }
 
+/*
+ * ETE goes by the name of ETMv4: it is the same decoder, and the C API has no packet monitor for
+ * ETE. The version is TRCIDR1.TRCARCHMAJ and MIN there, TRCDEVARCH.ARCHVER and REVISION here.
+ */
+static uint32_t idr1_of(const struct trace_cfg *c)
+{
+	uint32_t arch = c->r.etm4.devarch;
+
+	if (c->proto != HWT_PROTO_ETE)
+		return c->r.etm4.idr1;
+	if ((arch >> 12 & 0xf) < ETE_ARCH_VERSION)	/* register not recorded */
+		arch = ETE_ARCH_VERSION << 12;
+	return (c->r.etm4.idr1 & ~0xff0u) | (arch >> 12 & 0xf) << 8 | (arch >> 16 & 0xf) << 4;
+}
+
 static ocsd_err_t create_etm4(dcd_tree_handle_t tree, const struct trace_cfg *c, int flags)
 {
 	ocsd_etmv4_cfg r = {
-		.reg_idr0 = c->r.etm4.idr0, .reg_idr1 = c->r.etm4.idr1,
+		.reg_idr0 = c->r.etm4.idr0, .reg_idr1 = idr1_of(c),
 		.reg_idr2 = c->r.etm4.idr2, .reg_idr8 = c->r.etm4.idr8,
 		.reg_idr9 = c->r.etm4.idr9, .reg_idr10 = c->r.etm4.idr10,
 		.reg_idr11 = c->r.etm4.idr11, .reg_idr12 = c->r.etm4.idr12,
@@ -199,20 +214,6 @@ static ocsd_err_t create_etm4(dcd_tree_handle_t tree, const struct trace_cfg *c,
 
 	arch_of(c, &r.arch_ver, &r.core_prof);
 	return ocsd_dt_create_decoder(tree, OCSD_BUILTIN_DCD_ETMV4I, flags, &r, &id);
-}
-
-static ocsd_err_t create_ete(dcd_tree_handle_t tree, const struct trace_cfg *c, int flags)
-{
-	ocsd_ete_cfg r = {
-		.reg_idr0 = c->r.etm4.idr0, .reg_idr1 = c->r.etm4.idr1,
-		.reg_idr2 = c->r.etm4.idr2, .reg_idr8 = c->r.etm4.idr8,
-		.reg_devarch = c->r.etm4.devarch, .reg_configr = c->r.etm4.configr,
-		.reg_traceidr = id_of(c),
-	};
-	unsigned char id;
-
-	arch_of(c, &r.arch_ver, &r.core_prof);
-	return ocsd_dt_create_decoder(tree, OCSD_BUILTIN_DCD_ETE, flags, &r, &id);
 }
 
 static ocsd_err_t create_etm3(dcd_tree_handle_t tree, const struct trace_cfg *c, int flags)
@@ -262,7 +263,7 @@ static int dec_open(struct dec *d, const struct trace_cfg *cfg, int flags)
 		[HWT_PROTO_ETM3] = { OCSD_PROTOCOL_ETMV3, create_etm3 },
 		[HWT_PROTO_PTM] = { OCSD_PROTOCOL_PTM, create_ptm },
 		[HWT_PROTO_ETM4] = { OCSD_PROTOCOL_ETMV4I, create_etm4 },
-		[HWT_PROTO_ETE] = { OCSD_PROTOCOL_ETE, create_ete },
+		[HWT_PROTO_ETE] = { OCSD_PROTOCOL_ETMV4I, create_etm4 },
 		[HWT_PROTO_STM] = { OCSD_PROTOCOL_STM, create_stm },
 	};
 	ocsd_err_t err = OCSD_ERR_NO_PROTOCOL;
@@ -423,8 +424,6 @@ static void range(struct dec *d, const ocsd_generic_trace_elem *e, uint64_t off)
 		f->fs.stats.insns += ev.u.range.insns;
 		f->fs.stats.ranges++;
 	} else {
-		if (e->has_cc)
-			cycles(d, e, off);
 		emit_range(&f->emit, f->emit.ncpus > 1 ? d->s.id : 0, &ev);
 	}
 	if (contradicts(&ev))
@@ -534,8 +533,6 @@ static void value(struct dec *d, unsigned type, uint64_t off, uint64_t v, unsign
 
 static void timestamp(struct dec *d, const ocsd_generic_trace_elem *e, uint64_t off)
 {
-	if (e->has_cc)
-		cycles(d, e, off);
 	/* what came before happened before it, so it bounds only what comes */
 	src_timestamp(&d->s, e->timestamp);
 	value(d, HWT_EV_TIMESTAMP, off, e->timestamp, 0);
@@ -616,6 +613,8 @@ static ocsd_datapath_resp_t element(const void *ctx, const ocsd_trc_index_t inde
 	uint64_t off = src_off(&d->s, (uint32_t)index);
 	struct hwt_event ev;
 
+	if (e->has_cc && !d->f->counts_only)
+		cycles(d, e, off);
 	switch (e->elem_type) {
 	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
 		range(d, e, off);
@@ -653,8 +652,7 @@ static ocsd_datapath_resp_t element(const void *ctx, const ocsd_trc_index_t inde
 	case OCSD_GEN_TRC_ELEM_TIMESTAMP:
 		timestamp(d, e, off);
 		break;
-	case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:
-		cycles(d, e, off);
+	case OCSD_GEN_TRC_ELEM_CYCLE_COUNT:	/* told above */
 		break;
 	case OCSD_GEN_TRC_ELEM_EVENT:
 		value(d, HWT_EV_TRIGGER, off, e->trace_event.ev_number,
@@ -701,8 +699,7 @@ static void packet_context(struct dec *d, const void *pkt)
 		id = p->context.ctxtID, vmid = p->context.VMID;
 		break;
 	}
-	case OCSD_PROTOCOL_ETMV4I:
-	case OCSD_PROTOCOL_ETE: {
+	case OCSD_PROTOCOL_ETMV4I: {
 		const ocsd_etmv4_i_pkt *p = pkt;
 
 		if (!p->pkt_valid.bits.context_valid)
@@ -852,7 +849,7 @@ static void dec_reset(struct dec *d, unsigned cause)
 /* Why the library gave up on the packet that it was shown last. */
 static unsigned fatal_cause(const struct dec *d)
 {
-	if (d->proto == OCSD_PROTOCOL_ETMV4I || d->proto == OCSD_PROTOCOL_ETE) {
+	if (d->proto == OCSD_PROTOCOL_ETMV4I) {
 		if (use_etm4(d->last_type) == USE_BAD)
 			return HWT_GAP_BAD_PACKET;
 		if (d->last_type >= ETM4_PKT_I_Q && d->last_type < ETE_PKT_I_SRC_ADDR_MATCH)

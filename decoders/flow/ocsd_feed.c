@@ -2,7 +2,7 @@
 #include "ocsd_feed.h"
 
 #define FRAME 16u		/* bytes; CoreSight Architecture Specification, "Formatter" */
-#define TPIU_STEP 64u		/* bytes given to the search for sync words at a time */
+#define TPIU_STEP (4 * FRAME)		/* bytes given to the search for sync words at a time */
 
 enum { AT_SPAN, AT_BYTES, AT_TAIL, AT_SPAN_END, AT_END };
 
@@ -64,12 +64,7 @@ static bool frames(struct feed *f, struct feed_piece *out)
 	if (!used && !f->nruns)		/* can not be; an endless loop must not be either */
 		used = n;
 	f->at += used;
-	if (f->t.barrier) {
-		f->t.barrier = false;
-		out->what = FEED_BREAK;
-		out->off = s->pos + f->at - used;
-		return true;
-	}
+	f->brk = f->t.barrier;	/* behind the runs */
 	if (f->t.st.skipped > f->skipped) {
 		give_skip(f, out, f->t.st.skipped - f->skipped, f->at, HWT_GAP_NO_SYNC);
 		f->skipped = f->t.st.skipped;
@@ -87,6 +82,11 @@ static bool tail(struct feed *f, struct feed_piece *out)
 	const struct trace_span *s = &f->buf->spans[f->span];
 	uint64_t before = f->t.st.tail;
 
+	if (f->t.st.stray_syncs) {	/* the frames are not where the recorder says */
+		give_skip(f, out, 0, f->t.st.stray_off, HWT_GAP_BAD_PACKET);
+		f->t.st.stray_syncs = 0;
+		return true;
+	}
 	tpiu_flush(&f->t, f->runs, FEED_RUNS);
 	f->nruns = f->run = 0;
 	f->state = AT_SPAN_END;
@@ -108,6 +108,12 @@ static bool bytes(struct feed *f, struct feed_piece *out)
 
 	if (f->run < f->nruns) {
 		give_run(f, out);
+		return true;
+	}
+	if (f->brk) {
+		f->brk = false;
+		out->what = FEED_BREAK;
+		out->off = s->pos + f->at - (f->at < FRAME ? f->at : FRAME);
 		return true;
 	}
 	if (f->at >= s->size) {
@@ -139,6 +145,7 @@ void feed_next(struct feed *f, struct feed_piece *out)
 		case AT_SPAN:
 			f->at = f->own = f->skipped = 0;
 			f->nruns = f->run = 0;
+			f->brk = false;
 			if (f->buf->framing != FRAMING_NONE)
 				tpiu_init(&f->t, f->buf->framing == FRAMING_TPIU);
 			f->t.dstream = f->buf->framing == FRAMING_TPIU &&

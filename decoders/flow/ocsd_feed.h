@@ -11,7 +11,7 @@
 #include "../tpiu/tpiu.h"
 
 #define FEED_SLICE (64u << 10)	/* longest piece of unformatted trace, bytes */
-#define FEED_RUNS 8		/* one frame gives at most so many */
+#define FEED_RUNS (4 * TPIU_FRAME_RUNS)
 
 enum feed_what {
 	FEED_END,		/* nothing is left */
@@ -24,7 +24,7 @@ enum feed_what {
 
 struct feed_piece {
 	enum feed_what what;
-	uint8_t id;		/* trace id; TPIU_ID_*; FEED_NO_ID: no id was seen yet */
+	uint8_t id;		/* trace id; TPIU_ID_* */
 	uint16_t cause;		/* enum hwt_gap_cause */
 	/* place in the trace buffer's numbering; of bytes in frames: see feed_next() */
 	uint64_t off;
@@ -33,8 +33,6 @@ struct feed_piece {
 	const struct trace_span *span;
 };
 
-#define FEED_NO_ID 0xff
-
 struct feed {
 	const struct trace_buf *buf;
 	size_t span;		/* current one */
@@ -42,6 +40,7 @@ struct feed {
 	uint64_t own;		/* bytes of it that were given as DATA or SKIP */
 	uint8_t state;
 	uint8_t id;		/* of unformatted trace */
+	bool brk;		/* a barrier follows the runs */
 	struct tpiu t;
 	uint64_t skipped;	/* of t.st.skipped, already given */
 	int nruns, run;

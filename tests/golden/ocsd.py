@@ -3,8 +3,8 @@
 
 usage: ocsd.py HWTRACE SNAPSHOT_DIR [BUFFER...]
 Ranges, instruction sets, taken or not, exceptions, exception returns, cycle counts and timestamps must be the same in
-the same order for each buffer and trace id. OpenCSD prints a range's cycle count inside the range; we give it as an
-event of its own just before it, with the same value.
+the same order for each buffer and trace id. OpenCSD prints a cycle count inside a range, context or timestamp; we give
+it as an event of its own just before it, with the same value.
 """
 import json
 import re
@@ -29,11 +29,11 @@ def peer(snapshot, buf):
                 continue
             off, tid, kind, rest = int(m[1]), int(m[2], 16), m[3], m[4]
             cc = re.search(r"\[CC=(\d+)\]", rest)
+            if cc:
+                out.append((off, tid, "cycles", int(cc[1])))
             if kind == "INSTR_RANGE":
                 r = re.match(r"exec range=0x([0-9a-f]+):\[0x([0-9a-f]+)\] num_i\((\d+)\) last_sz\((\d+)\) "
                              r"\(ISA=(\w+)\) ([EN])", rest)
-                if cc:
-                    out.append((off, tid, "cycles", int(cc[1])))
                 out.append((off, tid, "range", int(r[1], 16), int(r[2], 16) - int(r[4]), int(r[3]),
                             ISA.get(r[5], r[5]), r[6] == "E"))
             elif kind == "EXCEPTION":
@@ -41,13 +41,9 @@ def peer(snapshot, buf):
                 out.append((off, tid, "exception", int(r[2], 16) if r else rest))
             elif kind == "EXCEPTION_RET":
                 out.append((off, tid, "eret"))
-            elif kind == "CYCLE_COUNT":
-                out.append((off, tid, "cycles", int(cc[1])))
             elif kind == "TIMESTAMP":
                 r = re.search(r"TS=0x([0-9a-f]+)", rest)
                 out.append((off, tid, "timestamp", int(r[1], 16)))
-                if cc:
-                    out.append((off, tid, "cycles", int(cc[1])))
             elif kind == "ADDR_NACC":
                 out.append((off, tid, "no-image"))
         return out

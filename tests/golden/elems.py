@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compares our events of a CoreSight snapshot with the listing of OpenCSD's own tool, every element.
+
+usage: elems.py OCSD_ELEMS SNAPSHOT_DIR INDEX [BUFFER_NAME]
+What OpenCSD lists and we say otherwise, on purpose:
+- NO_SYNC at the start: a hole only if bytes were skipped; our holes carry bytes and are left out here, as are
+  contradictions of trace and code, which OpenCSD 1.3.3 does not look for.
+- EO_TRACE of a trace id without any byte.
+- a range's cycle count: an event of its own before the range.
+"""
+import re
+import subprocess
+import sys
+import tempfile
+
+KINDS = {"---": None}
+
+
+def peer(snapshot, buf, extra):
+    with tempfile.NamedTemporaryFile(suffix=".ppl") as log:
+        cmd = ["trc_pkt_lister", "-ss_dir", snapshot, "-decode", "-logfilename", log.name] + extra
+        if buf:
+            cmd += ["-src_name", buf]
+        subprocess.run(cmd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        lines = open(log.name, errors="replace").read().splitlines()
+    out, seen = [], set()
+    for line in lines:
+        m = re.match(r"Idx:(\d+); ID:([0-9a-f]+); (?:\[.*?\];\t)?(\w.*)", line)
+        if not m:
+            continue
+        off, tid, rest = int(m[1]), m[2], m[3]
+        if not rest.startswith("OCSD_GEN_TRC_ELEM_"):
+            seen.add(tid)
+            continue
+        kind, _, rest = rest[len("OCSD_GEN_TRC_ELEM_"):].partition("(")
+        if kind != "EO_TRACE":
+            seen.add(tid)
+        out += element(off, tid, kind, rest, seen)
+    return out
+
+
+def element(off, tid, kind, rest, seen):
+    at = "%d %s " % (off, tid.lstrip("0") or "0")
+    cc = re.search(r"\[CC=(\d+)\]", rest)
+    out = []
+    if cc:
+        out.append(at + "cycles " + cc[1])
+    if kind in ("INSTR_RANGE", "I_RANGE_NOPATH"):
+        r = re.match(r"exec range=0x(\w+):\[0x(\w+)\] num_i\((\d+)\) last_sz\((\d+)\) \(ISA=(\w+)\) ([EN]) (.*)", rest)
+        if kind == "I_RANGE_NOPATH":
+            r = re.match(r"first 0x(\w+):\[next 0x(\w+)\] num_i\((\d+)\)", rest)
+            return out + [at + "nopath %s %s %s" % (r[1], r[2], r[3])]
+        out.append(at + "range %s %s %s %s %s %s %s" % (r[1], r[2], r[3], r[4], r[5], r[6], words(r[7])))
+    elif kind == "TRACE_ON":
+        out.append(at + ("on debug" if "debug" in rest else "on"))
+    elif kind == "EO_TRACE":
+        if tid in seen:
+            out.append(at + "off")
+    elif kind == "PE_CONTEXT":
+        s = at + "context"
+        m = re.search(r"EL(\d)", rest)
+        s += " EL" + m[1] if m else ""
+        sec = re.match(r"\(ISA=\w+\) (?:EL\d)?(Root|Realm|[NS])", rest)
+        s += " " + {"N": "N", "S": "S", "Root": "T", "Realm": "R"}[sec[1]]
+        s += " 64" if "64-bit" in rest else " 32"
+        for name, key in (("vmid", "VMID"), ("ctxt", "CTXTID")):
+            m = re.search(key + r"=0x(\w+)", rest)
+            s += " %s %s" % (name, m[1]) if m else ""
+        out.append(s)
+    elif kind == "EXCEPTION":
+        m = re.search(r"pref ret addr:0x(\w+)", rest)
+        n = re.search(r"excep num \(0x(\w+)\)", rest)
+        out.append(at + "exception %x" % int(n[1], 16) + (" from " + m[1] if m else "") if n else at + "exception ?" + rest)
+    elif kind == "EXCEPTION_RET":
+        out.append(at + "eret")
+    elif kind == "TIMESTAMP":
+        out.append(at + "timestamp %x" % int(re.search(r"TS=0x(\w+)", rest)[1], 16))
+    elif kind == "CYCLE_COUNT":
+        pass
+    elif kind == "ADDR_NACC":
+        out.append(at + "gap no-image 0 at %x" % int(re.search(r"0x(\w+)", rest)[1], 16))
+    elif kind == "ADDR_UNKNOWN":
+        out.append(at + "gap no-path 0")
+    elif kind == "EVENT":
+        m = re.search(r"Numbered:(\d+)", rest)
+        out.append(at + ("trigger 0 %x" % int(m[1]) if m else "trigger 1 0"))
+    elif kind == "SYNC_MARKER":
+        out.append(at + "trigger 3 %x" % int(re.search(r"0x(\w+)", rest)[1], 16))
+    elif kind == "MEMTRANS":
+        n = [k for k, w in enumerate(("Init", "Start", "Commit", "Fail")) if w in rest]
+        out.append(at + "tx %d %d" % ({0: 0, 1: 0, 2: 1, 3: 2}[n[0]], n[0]))
+    elif kind == "SWTRACE":
+        ts = re.search(r"TS=0x(\w+)", rest)
+        if ts:
+            out.append(at + "timestamp %x" % int(ts[1], 16))
+        out.append(at + "software")
+    elif kind == "NO_SYNC":
+        pass
+    else:
+        out.append(at + kind + " " + rest)
+    return out
+
+
+def words(s):
+    """Kind of the last instruction: letters of OpenCSD's listing."""
+    s = s.rstrip(") ")
+    s = re.sub(r"\[CC=.*?\];?", "", s).strip()
+    return s
+
+
+def ours(tool, snapshot, index, extra):
+    p = subprocess.run([tool, snapshot, str(index)] + extra, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    if p.returncode:
+        sys.exit("%s: %s" % (snapshot, p.stderr.decode()))
+    return p.stdout.decode().splitlines()
+
+
+# enum hwt_insn_kind as OpenCSD names the last instruction
+WORDS = {0: ("---", ""), 1: ("BR", "b+link"), 2: ("iBR", "b+link"), 3: ("iBR", "ret"), 4: ("BR", ""), 5: ("iBR", ""),
+         6: ("BR", ""), 8: ("iBR", "eret"), 11: ("bar", "")}
+
+
+def same_kind(theirs, mine):
+    """The words of a range against its kind and condition."""
+    kind, cond = int(mine.split()[0]), "cond" in mine
+    w = theirs.split()
+    if ("<cond>" in theirs) != cond:
+        return False
+    first = w[0] if w else "---"
+    if kind == 11:
+        return first in ("ISB", "DSB.DMB", "WFI.WFE")
+    if kind == 0:
+        return first in ("---", "TSTART")
+    want = WORDS[kind][0]
+    if first != want:
+        return False
+    sub = WORDS[kind][1]
+    if kind in (1, 2):
+        return "b+link" in theirs
+    if kind == 3:
+        return "ret" in theirs and "eret" not in theirs
+    if kind == 8:
+        return "eret" in theirs
+    return "link" not in theirs and "ret" not in theirs and sub == ""
+
+
+def same_place(a, b, framed):
+    """OpenCSD's number of a run after two id bytes in a row is that of the first one; ours of the second."""
+    return a == b or (framed and a // 16 == b // 16)
+
+
+def match(a, b, framed):
+    """@a is OpenCSD's, @b ours."""
+    if a == b:
+        return True
+    x, y = a.split(" "), b.split(" ")
+    if x[1:3] != y[1:3] or not same_place(int(x[0]), int(y[0]), framed):
+        return False
+    if x[3:] == y[3:]:
+        return True
+    if x[2] == "range":
+        return x[3:9] == y[3:9] and same_kind(" ".join(x[9:]), " ".join(y[9:]))
+    if x[2] == "gap":
+        return x[3] == y[3] and (x[3] == "no-path" or x[6:7] == y[6:7])
+    if x[2] == "nopath":
+        return x[3] == y[3] and x[5] == y[5]
+    if x[2] == "timestamp":
+        return int(x[3], 16) == int(y[3], 16)
+    if x[2] == "context":
+        return [int(v, 16) if len(v) > 3 or v.isdigit() else v for v in x[3:]] == \
+               [int(v, 16) if len(v) > 3 or v.isdigit() else v for v in y[3:]] or norm(x) == norm(y)
+    return False
+
+
+def norm(w):
+    return [v.lstrip("0") or "0" for v in w]
+
+
+def interesting(line):
+    w = line.split()
+    if w[2] == "gap":
+        return w[3] == "no-image" or (w[3] == "no-path" and w[6] == "ffffffffffffffff")
+    return True
+
+
+def main():
+    tool, snapshot, index = sys.argv[1:4]
+    name = sys.argv[4] if len(sys.argv) > 4 else None
+    form = re.findall(r"^format *= *(\w+)", open(snapshot + "/trace.ini").read(), re.M)[int(index)]
+    theirs = peer(snapshot, name, ["-dstream_format"] if form == "dstream_coresight" else [])
+    mine = []
+    for line in ours(tool, snapshot, index, []):
+        if interesting(line):
+            if form == "dstream_coresight":     # OpenCSD does not count the probe's own 8 bytes of each 512
+                off, _, rest = line.partition(" ")
+                line = "%d %s" % (int(off) - int(off) // 512 * 8, rest)
+            mine.append(re.sub(r"^(\d+ \w+) (mark|freq) .*", r"\1 software", line))
+    for k, (a, b) in enumerate(zip(theirs, mine)):
+        if not match(a, b, form == "coresight"):
+            print("%s buffer %s: element %d of %d:" % (snapshot, name or "", k, len(theirs)))
+            print("  OpenCSD: %s" % theirs[max(0, k - 1):k + 4])
+            print("  ours:    %s" % mine[max(0, k - 1):k + 4])
+            return 1
+    if len(theirs) != len(mine):
+        print("%s buffer %s: %d elements of OpenCSD, %d of ours: %s" %
+              (snapshot, name or "", len(theirs), len(mine),
+               (theirs[len(mine):] or mine[len(theirs):])[:3]))
+        return 1
+    print("%s %s: %d elements" % (snapshot, name or "", len(theirs)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
