@@ -21,6 +21,7 @@
 
 #define ROOM_LOW	(16 * EMIT_STEP)	/* events that may follow after WAIT was answered */
 #define NSLOTS		128			/* trace ids */
+#define PAD		64	/* bytes */
 #define OTHERS		(NSLOTS + 1)		/* and bytes before the first id */
 
 /* OpenCSD keeps its trees in one map without a lock. */
@@ -39,6 +40,7 @@ struct dec {			/* a source and its decoder */
 	int last_type;		/* of the last packet */
 	bool live_code;		/* code is asked for, not mapped */
 	bool overflow_told;
+	uint8_t pad[PAD + 1];
 };
 
 struct others { uint64_t off, bytes; };	/* bytes without a decoder, of one id */
@@ -153,6 +155,22 @@ static enum use packet_use(ocsd_trace_protocol_t proto, const void *pkt, int *ty
 		*type = ((const ocsd_etmv4_i_pkt *)pkt)->type;
 		return use_etm4(*type);
 	}
+}
+
+/*
+ * Gives @n bytes to the library. Its STM reader looks one byte past the end while it searches for
+ * a sync, so it gets a copy that has one.
+ */
+static ocsd_datapath_resp_t give(struct dec *d, const uint8_t *p, uint32_t n, uint32_t *used)
+{
+	if (d->proto == OCSD_PROTOCOL_STM) {
+		n = n < PAD ? n : PAD;
+		memcpy(d->pad, p, n);
+		d->pad[n] = 0;
+		p = d->pad;
+	}
+	return ocsd_dt_process_data(d->tree, OCSD_OP_DATA, (ocsd_trc_index_t)d->s.base, n, p,
+				    used);
 }
 
 /* ---- configuration ---- */
@@ -901,8 +919,7 @@ static void feed_rest(struct flow *f)
 	uint32_t used = 0;
 
 	d->s.fed += f->left;
-	r = ocsd_dt_process_data(d->tree, OCSD_OP_DATA, (ocsd_trc_index_t)d->s.base,
-				 (uint32_t)f->left, f->p, &used);
+	r = give(d, f->p, (uint32_t)f->left, &used);
 	if (used > f->left)
 		used = (uint32_t)f->left;
 	if (!used && !OCSD_DATA_RESP_IS_WAIT(r))
@@ -1266,18 +1283,26 @@ static void packet_words(struct hwt_packet *k, char *s)
 }
 
 static void list(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
-		 const void *pkt, const uint32_t size, const uint8_t *bytes)
+		 const void *pkt, const uint32_t n, const uint8_t *bytes)
 {
 	struct dec *d = (struct dec *)ctx;
+	uint64_t off = src_off(&d->s, (uint32_t)index), size = n;
 	struct hwt_packet *k;
 	char text[512];
 	enum use use;
 
 	if (op != OCSD_OP_DATA || !pkt)
 		return;
-	d->s.packed += size;
 	use = packet_use(d->proto, pkt, &d->last_type);
-	k = packet_add(d->ps, src_off(&d->s, (uint32_t)index), size, bytes, d->s.id);
+	if (d->proto == OCSD_PROTOCOL_STM && use == USE_UNSYNC) {
+		/* not the byte that is not there, see give() */
+		if (size > d->s.fed - d->s.packed)
+			size = d->s.fed - d->s.packed;
+		d->s.packed += size;
+	} else if (d->proto == OCSD_PROTOCOL_STM) {
+		d->s.packed = d->s.fed;
+	}
+	k = packet_add(d->ps, off, size, bytes, d->s.id);
 	k->proto = d->s.cfg->proto;
 	k->bad = use == USE_UNSYNC || use == USE_BAD || use == USE_CUT;
 	if (ocsd_pkt_str(d->proto, pkt, text, sizeof(text)) != OCSD_OK)
@@ -1332,10 +1357,11 @@ static void packets_feed(struct packets *ps)
 	uint32_t n = ps->left < PACKET_STEP ? (uint32_t)ps->left : PACKET_STEP, used = 0;
 	ocsd_datapath_resp_t r;
 
-	r = ocsd_dt_process_data(d->tree, OCSD_OP_DATA, (ocsd_trc_index_t)d->s.base, n, ps->p,
-				 &used);
+	d->s.fed += n;
+	r = give(d, ps->p, n, &used);
 	if (!used || used > n)
 		used = n;
+	d->s.fed -= n - used;
 	if (OCSD_DATA_RESP_IS_FATAL(r)) {
 		packet_bad(ps, d->s.base, used, ps->p, d->s.id, d->s.cfg->proto, "REFUSED",
 			   "the library refused the bytes up to here");

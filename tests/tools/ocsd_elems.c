@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ocsd_elems CAPTURE [BUFFER] [-m MAX] [-s] [-p]: the events of a CoreSight buffer in words that can
- * be compared with the listing of the library's own tool; -m: taken so many at a time, -s: the sums,
- * -p: the packets instead. tests/golden/elems.py has the other half.
+ * ocsd_elems CAPTURE [BUFFER] [-m MAX] [-s|-p|-l]: the events of a CoreSight buffer in words that
+ * can be compared with the listing of the library's own tool. -m: taken so many at a time; instead
+ * of the events, -s: the sums, -p: the packets, -l: the names of the buffers.
+ * tests/golden/elems.py has the other half.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -173,14 +174,17 @@ int main(int argc, char **argv)
 	const char *path = NULL;
 	struct hwt_session *s;
 	struct hwt_diag diag;
-	int max = 256, sums = 0, list = 0, rc;
+	int max = 256, sums = 0, list = 0, names = 0, rc;
 	size_t buf = 0;
+	struct hwt_buf_info info;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "-s"))
 			sums = 1;
 		else if (!strcmp(argv[i], "-p"))
 			list = 1;
+		else if (!strcmp(argv[i], "-l"))
+			names = 1;
 		else if (!strcmp(argv[i], "-m") && i + 1 < argc)
 			max = atoi(argv[++i]);
 		else if (!path)
@@ -189,14 +193,20 @@ int main(int argc, char **argv)
 			buf = strtoul(argv[i], NULL, 0);
 	}
 	if (!path || max <= 0) {
-		fprintf(stderr, "usage: ocsd_elems CAPTURE [BUFFER] [-m MAX] [-s] [-p]\n");
+		fprintf(stderr, "usage: ocsd_elems CAPTURE [BUFFER] [-m MAX] [-s|-p|-l]\n");
 		return 2;
 	}
 	if (hwt_session_open(&s, path, NULL, &diag) < 0) {
 		fprintf(stderr, "ocsd_elems: %s\n", diag.text);
 		return 1;
 	}
-	rc = list ? packets(s, buf) : run(s, buf, max, sums);
+	if (names) {
+		rc = 0;
+		for (buf = 0; hwt_session_buf(s, buf, &info) >= 0; buf++)
+			printf("%s\n", info.name);
+	} else {
+		rc = list ? packets(s, buf) : run(s, buf, max, sums);
+	}
 	hwt_session_close(s);
 	return rc;
 }
