@@ -124,18 +124,18 @@ $(O)/tests/unit/cli/%: $(O)/obj/tests/unit/cli/%.o $(SUPPORT_OBJ) $(O)/cli.a $(O
 $(O)/tests/bench/%: $(O)/obj/tests/bench/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
 $(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
 # replay driver: a fuzz target is an ordinary test of its corpus
 $(O)/tests/fuzz/fuzz_%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/obj/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(O)/obj/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(O)/obj/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
 deps:
 	@sh tests/deps.sh
@@ -179,7 +179,7 @@ fuzzers: $(FUZZER_BIN)
 $(O)/fuzzers/%: $(O)/obj/tests/fuzz/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS)
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
 # line coverage of our own parsers by unit tests and fuzz corpora
 cover: deps
