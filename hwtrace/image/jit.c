@@ -18,18 +18,14 @@
 enum { JIT_LOAD, JIT_MOVE, JIT_DEBUG_INFO, JIT_CLOSE, JIT_UNWINDING };
 
 /* A list of names says nothing of time: it is of the program that the process runs in the end. */
-int image_add_perf_map(struct hwt_image *img, int32_t pid, const char *path, struct hwt_diag *diag)
+int perf_map_load(struct hwt_image *img, int32_t pid, const struct file *f, struct hwt_diag *diag)
 {
 	uint64_t since = maps_last_reset(img, pid);
+	struct cur c = cur_new(f->p, f->size, false);
 	size_t n, bad = 0;
-	struct file *f;
 	const char *s;
-	struct cur c;
-	int rc = module_file(&f, path, diag);
+	int rc = 0;
 
-	if (rc)
-		return rc;
-	c = cur_new(f->p, f->size, false);
 	while (!rc && line_next(&c, &s, &n)) {
 		uint64_t addr, size;
 		size_t i = line_hex(s, n, &addr), k = 0;
@@ -45,13 +41,24 @@ int image_add_perf_map(struct hwt_image *img, int32_t pid, const char *path, str
 		name = arena_strn(&img->arena, s + i + 1, n - i - 1);
 		rc = name ? image_add_symbol(img, pid, since, addr, size, name) : -ENOMEM;
 	}
-	file_close(f);
 	if (rc)
-		return diag_set(diag, rc, 3, path, HWT_NO_OFF, "out of memory");
+		return diag_set(diag, rc, 3, f->path, HWT_NO_OFF, "out of memory");
 	if (bad)
-		notes_add(img->ns, HWT_NOTE_WARN, 97, path, HWT_NO_OFF,
+		notes_add(img->ns, HWT_NOTE_WARN, 97, f->path, HWT_NO_OFF,
 			  "%zu lines can not be read", bad);
 	return 0;
+}
+
+int image_add_perf_map(struct hwt_image *img, int32_t pid, const char *path, struct hwt_diag *diag)
+{
+	struct file *f;
+	int rc = module_file(&f, path, diag);
+
+	if (rc)
+		return rc;
+	rc = perf_map_load(img, pid, f, diag);
+	file_close(f);
+	return rc;
 }
 
 /* A function that was loaded, for records that refer to it. */
@@ -259,24 +266,30 @@ static int header(struct jit *j, struct cur *c, struct hwt_diag *diag)
 	return 0;
 }
 
+int jitdump_load(struct hwt_image *img, int32_t pid, const struct file *f, struct hwt_diag *diag)
+{
+	struct jit j = { .img = img, .path = f->path, .pid = pid };
+	struct cur c = cur_new(f->p, f->size, false);
+	int rc = header(&j, &c, diag);
+
+	if (!rc) {
+		rc = records(&j, &c);
+		if (rc)
+			diag_set(diag, rc, 3, f->path, HWT_NO_OFF, "out of memory");
+	}
+	idmap_free(&j.by_index);
+	free(j.v);
+	return rc;
+}
+
 int image_add_jitdump(struct hwt_image *img, int32_t pid, const char *path, struct hwt_diag *diag)
 {
-	struct jit j = { .img = img, .path = path, .pid = pid };
 	struct file *f;
-	struct cur c;
 	int rc = module_file(&f, path, diag);
 
 	if (rc)
 		return rc;
-	c = cur_new(f->p, f->size, false);
-	rc = header(&j, &c, diag);
-	if (!rc) {
-		rc = records(&j, &c);
-		if (rc)
-			diag_set(diag, rc, 3, path, HWT_NO_OFF, "out of memory");
-	}
-	idmap_free(&j.by_index);
-	free(j.v);
+	rc = jitdump_load(img, pid, f, diag);
 	file_close(f);
 	return rc;
 }

@@ -134,19 +134,26 @@ static void build(struct load *l)
 
 int image_add_kallsyms(struct hwt_image *img, const char *path, struct hwt_diag *diag)
 {
-	struct load l = { .img = img };
 	struct file *f;
-	const char *s;
-	struct cur c;
-	size_t n;
 	int rc = module_file(&f, path, diag);
 
 	if (rc)
 		return rc;
-	c = cur_new(f->p, f->size, false);
+	rc = kallsyms_load(img, f, diag);
+	file_close(f);
+	return rc;
+}
+
+int kallsyms_load(struct hwt_image *img, const struct file *f, struct hwt_diag *diag)
+{
+	struct load l = { .img = img };
+	struct cur c = cur_new(f->p, f->size, false);
+	const char *s, *path = f->path;
+	size_t n;
+	int rc = 0;
+
 	while (!rc && line_next(&c, &s, &n))
 		rc = one_line(&l, s, n);
-	file_close(f);
 	if (rc) {
 		free(l.v);
 		return diag_set(diag, rc, 3, path, HWT_NO_OFF, "out of memory");

@@ -2,6 +2,7 @@
 /* From the path that a recorder saw to the file that is here now. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -366,6 +367,7 @@ void module_free_all(struct hwt_image *img)
 {
 	for (size_t i = 0; i < MODULE_HASH; i++) {
 		for (struct module *m = img->mods[i]; m; m = m->next) {
+			free(m->syms.v);
 			dwarf_close(m->dwarf);
 			obj_close(m->obj);
 			obj_close(m->debug_obj);

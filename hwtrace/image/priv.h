@@ -192,4 +192,10 @@ struct sym *symtab_at(const struct symtab *t, uint64_t addr);
 /* Functions of a file, empty if it has none. Loaded on the first call. */
 const struct symtab *symtab_module(struct hwt_image *img, struct module *m);
 
+/* kallsyms.c, jit.c: the files' contents, not kept */
+int kallsyms_load(struct hwt_image *img, const struct file *f, struct hwt_diag *diag);
+int perf_map_load(struct hwt_image *img, int32_t pid, const struct file *f,
+		  struct hwt_diag *diag);
+int jitdump_load(struct hwt_image *img, int32_t pid, const struct file *f, struct hwt_diag *diag);
+
 #endif
