@@ -9,15 +9,17 @@
 
 /*
  * Every trace protocol of Arm begins its alignment synchronisation with zeros and 0x80: at least
- * five zeros for ETMv3, PTM and ITM, eleven for ETMv4 and ETE (ETM manuals, "A-Sync"). STM has
- * 21 nibbles of ones, then a zero nibble (MIPI STPv2, "ASYNC").
+ * five zeros for ETMv3, PTM and ITM, eleven for ETMv4 and ETE (ETM manuals, "A-Sync"). What
+ * follows is never zero: Trace Info, I-Sync, a packet header. STM has 21 nibbles of ones, then a
+ * zero nibble (MIPI STPv2, "ASYNC").
  */
-struct sync { uint32_t zeros, ones; };
+struct sync { uint32_t zeros, ones; bool armed; };
 
 static bool sync_step(struct sync *s, uint8_t b)
 {
-	bool hit = (b == 0x80 && s->zeros >= 5) || (s->ones >= 10 && (b == 0x0f || b == 0));
+	bool hit = (s->armed && b) || (s->ones >= 10 && (b == 0x0f || !(b & 0x0f)));
 
+	s->armed = b == 0x80 && s->zeros >= 5;
 	s->zeros = b ? 0 : s->zeros + 1;
 	s->ones = b == 0xff ? s->ones + 1 : 0;
 	return hit;
@@ -31,7 +33,7 @@ static uint8_t at(const uint8_t *p, size_t i, bool swap)
 
 static uint32_t raw_syncs(const uint8_t *p, size_t n, bool swap)
 {
-	struct sync s = { 0, 0 };
+	struct sync s = { 0, 0, false };
 	uint32_t hits = 0;
 
 	for (size_t i = 0; i < n; i++)
@@ -90,12 +92,11 @@ static uint32_t le32(const uint8_t *p, size_t i, bool swap)
 
 /*
  * All frames; sync words and half syncs are stepped over, as a TPIU inserts them at any even
- * place. Four sync words in a row on a frame's place are a barrier of a memory buffer and not
- * counted. Returns the sync words.
+ * place. Four sync words in a row on a frame's place are a barrier of a memory buffer and
+ * hold no data.
  */
-static uint32_t deframe(struct frames *f, const uint8_t *p, size_t n, bool swap, bool tpiu)
+static void deframe(struct frames *f, const uint8_t *p, size_t n, bool swap, bool tpiu)
 {
-	uint32_t fsync = 0;
 	uint8_t buf[16];
 	size_t i = 0, k = 0;
 
@@ -108,7 +109,6 @@ static uint32_t deframe(struct frames *f, const uint8_t *p, size_t n, bool swap,
 			continue;
 		}
 		if (tpiu && w == 0x7fffffff) {
-			fsync++;
 			i += 4;
 			k = 0;
 			continue;
@@ -132,7 +132,6 @@ static uint32_t deframe(struct frames *f, const uint8_t *p, size_t n, bool swap,
 			k = 0;
 		}
 	}
-	return fsync;
 }
 
 /* Frames are believed if hardly any id is reserved: random bytes would give one in nine. */
@@ -169,43 +168,54 @@ static uint32_t lone_fsyncs(const uint8_t *p, size_t n, bool swap)
 	return lone;
 }
 
+/* A-syncs in frames, and whether sync words of a TPIU lie between them. */
+static uint32_t framed(struct frames *f, const uint8_t *p, size_t n, bool swap, uint32_t *fsync)
+{
+	uint32_t hits;
+
+	*fsync = lone_fsyncs(p, n, swap);
+	if (*fsync) {
+		deframe(f, p, n, swap, true);
+		hits = frame_syncs(f);
+		if (hits)
+			return hits;
+	}
+	deframe(f, p, n, swap, false);
+	hits = frame_syncs(f);
+	if (hits)
+		*fsync = 0;
+	return hits;
+}
+
+static uint32_t max(uint32_t a, uint32_t b)
+{
+	return a > b ? a : b;
+}
+
 void cs_guess(struct cs_guess *g, const void *data, size_t n)
 {
 	const uint8_t *p = data;
+	size_t words;
 	struct frames f;
-	uint32_t fsync, tpiu, raw_swapped, frame_swapped;
+	uint32_t fsync;
 
 	memset(g, 0, sizeof(*g));
 	if (n > LOOK_MAX)
 		n = LOOK_MAX;
+	words = n & ~(size_t)3;
 	g->raw_sync = raw_syncs(p, n, false);
-	raw_swapped = raw_syncs(p, n & ~(size_t)3, true);
-	deframe(&f, p, n & ~(size_t)3, true, false);
-	frame_swapped = frame_syncs(&f);
-	g->swapped_sync = frame_swapped > raw_swapped ? frame_swapped : raw_swapped;
-
-	fsync = lone_fsyncs(p, n, false);
-	g->fsync = fsync;
-	deframe(&f, p, n, false, true);
-	tpiu = frame_syncs(&f);
-	if (!fsync || !tpiu) {
-		deframe(&f, p, n, false, false);
-		g->frame_sync = frame_syncs(&f);
-	} else {
-		g->frame_sync = tpiu;
-	}
+	g->swapped_sync = max(raw_syncs(p, words, true), framed(&f, p, words, true, &fsync));
+	g->frame_sync = framed(&f, p, n, false, &g->fsync);
 	for (unsigned i = 1; i < 0x70 && g->nids < sizeof(g->ids); i++)
 		if (g->frame_sync && f.hits[i])
 			g->ids[g->nids++] = (uint8_t)i;
 
-	if (fsync && tpiu)
-		g->look = CS_LOOK_FSYNC;
+	if (g->swapped_sync > max(g->frame_sync, g->raw_sync))
+		g->look = CS_LOOK_SWAPPED;
 	else if (g->frame_sync && g->frame_sync * 2 >= g->raw_sync)
-		g->look = CS_LOOK_FRAMES;
+		g->look = g->fsync ? CS_LOOK_FSYNC : CS_LOOK_FRAMES;
 	else if (g->raw_sync)
 		g->look = CS_LOOK_RAW;
-	if (g->swapped_sync > g->frame_sync && g->swapped_sync > g->raw_sync * 2)
-		g->look = CS_LOOK_SWAPPED;
 }
 
 void cs_guess_text(const struct cs_guess *g, char *buf, size_t size)
