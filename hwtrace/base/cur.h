@@ -20,7 +20,8 @@ struct cur {
 
 static inline struct cur cur_new(const void *p, size_t n, bool swap)
 {
-	const uint8_t *b = p;
+	/* an empty file has no address; arithmetic on NULL is undefined even with 0 */
+	const uint8_t *b = p ? p : (const uint8_t *)"";
 
 	return (struct cur){ .p = b, .end = b + n, .start = b, .swap = swap };
 }
