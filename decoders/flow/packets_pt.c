@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,19 @@
 /* Bytes of one skipped run in one packet; a longer one is given in pieces. */
 #define SKIP_MAX	(1U << 30)
 
+/*
+ * The TSC at MTC packets. TMA gives the crystal counter (CTC) and the TSC ticks since its last step
+ * for the TSC packet before it; MTC is sent at a step. Intel SDM vol. 3, TMA and MTC
+ * packets, and CPUID leaf 15.
+ */
+struct mtc_clock {
+	bool tsc_known, known;
+	uint64_t tsc;		/* of the last TSC packet */
+	uint64_t base;		/* TSC at CTC @ctc */
+	uint64_t ctc;		/* of the last TMA, 16 bits are sent */
+	uint64_t count;		/* CTC >> MTCFreq at the last MTC, its 8 low bits are sent */
+};
+
 struct packets_pt {
 	struct hwt_packets ps;
 	const struct trace_buf *buf;
@@ -20,6 +34,7 @@ struct packets_pt {
 	bool cyc_cut;		/* the CPU can cut a CYC by an OVF: SKD007, SKL049, KBL041 */
 	struct ipt_ctx ctx;
 	struct ipt_last_ip last;
+	struct mtc_clock clock;
 };
 
 /* Skylake and Kaby Lake client parts, as listed in their specification updates. */
@@ -41,6 +56,53 @@ static bool looks_cut(const struct ipt_packet *k, const uint8_t *p, uint64_t n)
 	return k->kind == IPT_CYC && k->size == 2 && n > 2 && p[1] == 0x02 && p[2] == 0xf3;
 }
 
+/* The TSC at an MTC; false if it is not known: no TMA, or MTCs are missing. */
+static bool mtc_time(struct packets_pt *pp, uint8_t mtc, uint64_t *tsc)
+{
+	const struct trace_cfg *cfg = pp->buf->ncfgs ? pp->buf->cfgs : NULL;
+	struct mtc_clock *c = &pp->clock;
+	uint8_t step = mtc - (uint8_t)c->count;
+	int64_t since;		/* CTC steps after the TMA; below 0 at an MTC of the same count */
+
+	if (!c->known || !cfg || !cfg->r.pt.cpuid_15_eax || !cfg->r.pt.cpuid_15_ebx)
+		return false;
+	if (step >= 128) {		/* back, or half of the range is missing */
+		c->known = false;
+		return false;
+	}
+	c->count += step;
+	since = (int64_t)((c->count << cfg->r.pt.mtc_freq) - c->ctc);
+	*tsc = c->base + (uint64_t)((__int128)since * cfg->r.pt.cpuid_15_ebx /
+				    cfg->r.pt.cpuid_15_eax);
+	return true;
+}
+
+/* Follows the timing packets; true and *@tsc if a TMA or MTC has a time. */
+static bool clock_step(struct packets_pt *pp, const struct ipt_packet *k, uint64_t *tsc)
+{
+	const struct trace_cfg *cfg = pp->buf->ncfgs ? pp->buf->cfgs : NULL;
+	struct mtc_clock *c = &pp->clock;
+
+	switch (k->kind) {
+	case IPT_TSC:
+		*c = (struct mtc_clock){ .tsc_known = true, .tsc = k->payload };
+		return false;
+	case IPT_TMA:
+		/* with a larger MTCFreq the sent 16 bits do not hold all of an MTC */
+		c->known = c->tsc_known && cfg && cfg->r.pt.mtc_freq <= 8;
+		c->base = c->tsc - k->extra;
+		c->ctc = k->payload;
+		c->count = cfg ? k->payload >> (cfg->r.pt.mtc_freq & 15) : 0;
+		*tsc = c->tsc;
+		return c->tsc_known;
+	case IPT_MTC:
+		return mtc_time(pp, (uint8_t)k->payload, tsc);
+	case IPT_OVF:
+		c->known = false;	/* MTCs may be lost */
+	}
+	return false;
+}
+
 static void begin(struct packets_pt *pp, struct hwt_packet *pkt, uint64_t size)
 {
 	const struct trace_span *s = &pp->buf->spans[pp->span];
@@ -58,6 +120,7 @@ static void begin(struct packets_pt *pp, struct hwt_packet *pkt, uint64_t size)
 static int bad(struct packets_pt *pp, struct hwt_packet *pkt, uint64_t size, const char *why)
 {
 	begin(pp, pkt, size < SKIP_MAX ? size : SKIP_MAX);
+	pp->clock = (struct mtc_clock){ 0 };
 	pkt->bad = 1;
 	snprintf(pkt->name, sizeof(pkt->name), "bad");
 	snprintf(pkt->text, sizeof(pkt->text), "%s", why);
@@ -67,6 +130,7 @@ static int bad(struct packets_pt *pp, struct hwt_packet *pkt, uint64_t size, con
 static int good(struct packets_pt *pp, struct hwt_packet *pkt, const struct ipt_packet *k,
 		bool ambiguous)
 {
+	uint64_t tsc;
 	size_t len;
 
 	begin(pp, pkt, k->size);
@@ -74,6 +138,8 @@ static int good(struct packets_pt *pp, struct hwt_packet *pkt, const struct ipt_
 		memset(&pp->last, 0, sizeof(pp->last));
 	snprintf(pkt->name, sizeof(pkt->name), "%s", ipt_packet_name(k->kind));
 	len = ipt_packet_text(k, &pp->last, pkt->text, sizeof(pkt->text));
+	if (clock_step(pp, k, &tsc) && len < sizeof(pkt->text))
+		snprintf(pkt->text + len, sizeof(pkt->text) - len, " tsc %016" PRIx64, tsc);
 	if (ambiguous && len < sizeof(pkt->text))
 		snprintf(pkt->text + len, sizeof(pkt->text) - len,
 			 " (or the first byte of a CYC cut by an overflow: 02 f3 follows)");
@@ -120,6 +186,7 @@ static int next(struct hwt_packets *ps, struct hwt_packet *pkt)
 		pp->span++;
 		pp->at = 0;
 		pp->synced = false;
+		pp->clock = (struct mtc_clock){ 0 };
 	}
 	return 0;
 }

@@ -92,8 +92,11 @@ size_t ipt_packet_text(const struct ipt_packet *pkt, struct ipt_last_ip *last, c
 	case IPT_MODE_TSX:
 		return snprintf(buf, n, "%s%s%s", v & IPT_TSX_INTX ? "intx" : "",
 			    (v & 3) == 3 ? ", " : "", v & IPT_TSX_ABORT ? "abrt" : "");
-	case IPT_PIP: return snprintf(buf, n, "%" PRIx64 "%s", v, pkt->flag ? ", nr" : "");
-	case IPT_VMCS: case IPT_CBR: case IPT_TSC: case IPT_MTC: case IPT_CYC: case IPT_MNT:
+	case IPT_PIP:
+		return snprintf(buf, n, "%" PRIx64 "%s cr3 %016" PRIx64, v,
+				pkt->flag ? ", nr" : "", v);
+	case IPT_TSC: return snprintf(buf, n, "%" PRIx64 " tsc %016" PRIx64, v, v);
+	case IPT_VMCS: case IPT_CBR: case IPT_MTC: case IPT_CYC: case IPT_MNT:
 		return snprintf(buf, n, "%" PRIx64, v);
 	case IPT_TMA: return snprintf(buf, n, "%" PRIx64 ", %" PRIx64, v, x);
 	case IPT_PTW: return snprintf(buf, n, "%x: %" PRIx64 "%s", pkt->count == 8, v, ip);
