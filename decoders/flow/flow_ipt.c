@@ -682,7 +682,8 @@ static void exstop(struct flow_ipt *f, const struct pt_event *e, uint64_t ip)
 /* The library is past the OVF; our own packets tell where it is. */
 static void overflow(struct flow_ipt *f, bool on)
 {
-	uint64_t end = at(f), ovf = ipt_next_ovf(span_of(f), f->ovf, end);
+	uint64_t end = at(f);
+	uint64_t ovf = ipt_next_ovf(span_of(f), f->ovf, end, f->cfg.errata.skd007);
 
 	f->tracing = on;
 	f->ovf = ovf < end ? ovf + 2 : end;

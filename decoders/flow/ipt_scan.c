@@ -185,7 +185,7 @@ int ipt_foreign_next(struct ipt_foreign *out, struct ipt_foreign_walk *w,
 	return 0;
 }
 
-uint64_t ipt_next_ovf(const struct trace_span *s, uint64_t from, uint64_t limit)
+uint64_t ipt_next_ovf(const struct trace_span *s, uint64_t from, uint64_t limit, bool cyc_cut)
 {
 	struct ipt_ctx ctx = { 0 };
 	struct ipt_packet pkt;
@@ -197,6 +197,9 @@ uint64_t ipt_next_ovf(const struct trace_span *s, uint64_t from, uint64_t limit)
 			break;
 		if (pkt.kind == IPT_OVF)
 			return from;
+		if (cyc_cut && pkt.kind == IPT_CYC && n == 2 && limit - from > 2 &&
+		    s->p[from + 1] == 0x02 && s->p[from + 2] == 0xf3)
+			return from + 1;
 		from += (unsigned)n;
 	}
 	return limit;

@@ -54,7 +54,10 @@ struct ipt_foreign_walk {
 int ipt_foreign_next(struct ipt_foreign *out, struct ipt_foreign_walk *w,
 		     const struct trace_span *s, uint64_t limit);
 
-/* Offset of the first OVF in [@from, @limit), or @limit. @from is the start of a packet. */
-uint64_t ipt_next_ovf(const struct trace_span *s, uint64_t from, uint64_t limit);
+/*
+ * Offset of the first OVF in [@from, @limit), or @limit. @from is the start of a packet. @cyc_cut:
+ * the CPU may write an OVF after the first byte of a CYC (errata SKD007, SKL049, KBL041).
+ */
+uint64_t ipt_next_ovf(const struct trace_span *s, uint64_t from, uint64_t limit, bool cyc_cut);
 
 #endif

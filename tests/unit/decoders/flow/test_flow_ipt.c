@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Flow of hand-made Intel PT streams. The truth is the packet list in each fixture, the code bytes
+ * here and the manual (SDM vol. 3, "Intel Processor Trace"); L is 401000.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../support/fixture.h"
+#include "../../../support/ptflow.h"
+
+#define NOPS16 "90909090909090909090909090909090"
+
+struct code { uint64_t addr; const char *hex; };
+
+struct row {
+	const char *fixture;
+	struct code code[4];
+	const char *expect;
+	unsigned model;		/* of family 6; 0: CPU not known */
+	uint64_t filter[2];	/* second 0: none */
+};
+
+static const struct row rows[] = {
+	{ "ovf-fup", { { 0x401020, "7502" }, { 0x401024, "7502" }, { 0x401026, NOPS16 } },
+		.expect = "gap overflow 27+0\n"
+		"401020-401020 1 branch\n"
+		"401024-401024 1 branch\n"
+		"401026-40102f 10 other\n"
+		"off 401030 cut\n" },
+	/* code before the overflow is there, but no packet says that it ran */
+	{ "ovf-fup", { { 0x401000, NOPS16 }, { 0x401020, "7502" }, { 0x401024, "7502" },
+		{ 0x401026, NOPS16 } },
+		.expect = "gap overflow 27+0\n"
+		"401020-401020 1 branch\n"
+		"401024-401024 1 branch\n"
+		"401026-40102f 10 other\n"
+		"off 401030 cut\n" },
+	{ "ovf-pge", { { 0x401020, NOPS16 } },
+		.expect = "gap overflow 27+0\n"
+		"on 401020\n"
+		"401020-401023 4 other\n"
+		"off 401024 cut\n" },
+	{ "psb-ovf", { { 0x401010, "4889c090" } },	/* three bytes in 64-bit mode only */
+		.expect = "gap overflow 25+0\n"
+		"on 401010\n"
+		"401010-401013 2 other\n"
+		"off 401014 cut\n" },
+	{ "psb-disabled", { { 0x401000, "0f05" }, { 0x401008, "90" } },
+		.expect = "401000-401000 1 far-call\n"
+		"off -\n"
+		"freq 24\n"
+		"exstop 0 -\n"
+		"mark 0/32 -\n"
+		"on 401008\n"
+		"401008-401008 1 other\n"
+		"off 401009 cut\n" },
+	{ "bdm70", { { 0x401000, NOPS16 }, { 0x401010, NOPS16 } },
+		.expect = "401000-401003 4 other\n"
+		"off 401004 cut\n"
+		"on 401010\n"
+		"401010-401013 4 other\n"
+		"off 401014 cut\n" },
+	/* without the filter the disabling branch is a far one, which is not in this code */
+	{ "pgd-noip-direct", { { 0x401000, "75027502eb10" }, { 0x401080, "90" } },
+		.expect = "on 401000\n"
+		"401000-401000 1 branch\n"
+		"401002-401002 1 branch\n"
+		"401004-401004 1 jump\n"
+		"gap no-image 29+7 at 401016\n" },
+	{ "pgd-noip-direct", { { 0x401000, "75027502eb10" }, { 0x401080, "90" } },
+		.expect = "on 401000\n"
+		"401000-401000 1 branch\n"
+		"401002-401002 1 branch\n"
+		"401004-401004 1 jump\n"
+		"off -\n"
+		"on 401080\n"
+		"401080-401080 1 other\n"
+		"off 401081 cut\n", .model = 0x5e, .filter = { 0x401000, 0x401008 } },
+	{ "syscall-ret", { { 0x70000015, "0f05c3" } },
+		.expect = "on 70000015\n"
+		"70000015-70000015 1 far-call\n"
+		"off -\n"
+		"on 70000017 resumed\n"
+		"70000017-70000017 1 return\n" },
+	/*
+	 * A trace unit forgets its calls at a PSB (SDM, "RET Compression"), so no hardware writes
+	 * this one: the taken bit would be a return without call. libipt keeps its stack over a
+	 * PSB and follows it.
+	 */
+	{ "retcomp-psb", { { 0x401000, "e82b000000" }, { 0x401030, "750e" }, { 0x401040, "c3" } },
+		.expect = "on 401000\n"
+		"401000-401000 1 call\n"
+		"401030-401030 1 branch\n"
+		"401040-401040 1 return\n"
+		"off 401005 cut\n" },
+	{ "ipc-signext", { { 0xffffffffc05f803c, "90909090" } },
+		.expect = "on ffffffffc05f803c\n"
+		"ffffffffc05f803c-ffffffffc05f803f 4 other\n"
+		"off ffffffffc05f8040 cut\n" },
+	{ "ipc-reserved5", { { 0 } }, .expect = "gap bad-packet 27+9\n" },
+	{ "ipc-reserved7", { { 0 } }, .expect = "gap bad-packet 27+9\n" },
+	{ "lastip-psb", { { 0xffffffff81001000, "90909090" } },
+		.expect = "on ffffffff81001000\n"
+		"ffffffff81001000-ffffffff81001003 4 other\n"
+		"off ffffffff81001004 cut\n"
+		"on 1234\n" },
+	{ "lastip-suppress", { { 0x401000, NOPS16 NOPS16 } },
+		.expect = "on 401000\n"
+		"401000-401003 4 other\n"
+		"off 401004 cut\n"
+		"on 401008\n"
+		"401008-40100f 8 other\n"
+		"off 401010\n"
+		"on 401018\n"
+		"401018-401018 1 other\n"
+		"off 401019 cut\n" },
+	{ "tma-res", { { 0 } }, .expect = "gap bad-packet 24+11\n" },
+	{ "cbr-cyc", { { 0 } }, .expect = "freq 32\nfreq 8\n" },
+	{ "cyc-long", { { 0x401000, "7502" } }, .expect = "401000-401000 1 branch\n" },
+	{ "cyc-cut", { { 0 } }, .expect = "gap truncated 27+1\n" },
+	{ "skd007", { { 0x401000, "90" } },
+		.expect = "gap overflow 28+0\n"
+		"401000-401000 1 other\n"
+		"off 401001 cut\n", .model = 0x4e },
+	{ "pebs-bip", { { 0x401000, "90907500750075007500" } },
+		.expect = "401000-401001 2 other\n"
+		"record bbp 27+23\n"
+		"401002-401002 1 branch\n"
+		"401004-401004 1 branch\n"
+		"401006-401006 1 branch\n"
+		"401008-401008 1 branch\n" },
+	{ "pebs-bip4", { { 0x401000, "750075007500" } },
+		.expect = "record bbp 27+15\n"
+		"401000-401000 1 branch\n"
+		"401002-401002 1 branch\n"
+		"401004-401004 1 branch\n" },
+	{ "exstop-ovf", { { 0x401000, NOPS16 }, { 0x401008, "75ff" } },
+		.expect = "exstop 0 -\n"
+		"gap overflow 29+0\n"
+		"401008-401008 1 branch\n"
+		"off 401009 cut\n" },
+	{ "exstop-cbr", { { 0x401000, "90907405" }, { 0x401009, "90" } },
+		.expect = "freq 32\n"
+		"401000-401001 2 other\n"
+		"exstop 0 401002\n"
+		"freq 15\n"
+		"401002-401002 1 branch\n"
+		"off 401009 cut\n" },
+	{ "async", { { 0x401000, NOPS16 }, { 0xffffffff81e00000, "750048cf" } },
+		.expect = "401000-401003 4 other\n"
+		"exc 401004>ffffffff81e00000\n"
+		"ffffffff81e00000-ffffffff81e00000 1 branch\n"
+		"ffffffff81e00002-ffffffff81e00002 1 far-return\n"
+		"401004-401005 2 other\n"
+		"off 401006 cut\n" },
+	{ "tsx-abort", { { 0x401000, NOPS16 }, { 0x401040, "90" } },
+		.expect = "401000-401000 1 other\n"
+		"tx 401001 begin\n"
+		"401001-401003 3 other\n"
+		"tx 401004 abort\n"
+		"exc 401004>401040\n"
+		"401040-401040 1 other\n"
+		"off 401041 cut\n" },
+	/* the branch before the cut is shown, nothing behind it */
+	{ "psb-cut", { { 0x401000, "75009090" } },
+		.expect = "401000-401000 1 branch\n"
+		"gap truncated 28+10\n" },
+	{ "badopc", { { 0x401000, "90" } },
+		.expect = "gap bad-packet 27+4\n"
+		"401000-401000 1 other\n"
+		"off 401001 cut\n" },
+	{ "stop", { { 0x401000, NOPS16 } },
+		.expect = "401000-401000 1 other\n"
+		"off 401001 cut\n"
+		"trigger 2\n"
+		"on 401004\n"
+		"401004-401004 1 other\n"
+		"off 401005 cut\n" },
+	/* no packet says that any of it ran */
+	{ "loop", { { 0x401000, "ebfe" } }, .expect = "on 401000\n" },
+	{ "loop", { { 0x401000, "f390ebfc" } }, .expect = "on 401000\n" },
+	{ "loop", { { 0x401000, "e8fbffffff" } }, .expect = "on 401000\n" },
+	{ "loop", { { 0x401000, NOPS16 } }, .expect = "on 401000\n" },
+	{ "zero", { { 0 } }, .expect = "gap no-sync 0+64\n" },
+	{ "ff", { { 0 } }, .expect = "gap no-sync 0+64\n" },
+	{ "02", { { 0 } }, .expect = "gap no-sync 0+65\n" },
+};
+
+static struct fixture fx;
+static struct ptflow pf;
+static char text[1 << 16];
+
+static void load(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "fixtures/packets/pt/%s.txt", name);
+	assert_int_equal(fixture_read(&fx, path), 0);
+	ptflow_init(&pf);
+	ptflow_span(&pf, fx.bytes, fx.size);
+}
+
+static void test_rows(void **state)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct row *r = &rows[i];
+
+		load(r->fixture);
+		for (int k = 0; k < 4 && r->code[k].hex; k++)
+			ptflow_code(&pf, HWT_NONE, r->code[k].addr, r->code[k].hex);
+		if (r->model) {
+			pf.cfg.r.pt.family = 6;
+			pf.cfg.r.pt.model = (uint8_t)r->model;
+			pf.cfg.r.pt.stepping = 3;
+		}
+		if (r->filter[1]) {
+			memcpy(pf.cfg.r.pt.filter[0], r->filter, sizeof(r->filter));
+			pf.cfg.r.pt.nfilter = 1;
+		}
+		ptflow_run(&pf, text, sizeof(text));
+		if (strcmp(text, r->expect))
+			print_message("%s (%zu)\n", r->fixture, i);
+		assert_string_equal(text, r->expect);
+		ptflow_fini(&pf);
+	}
+}
+
+/* 54 branches, 47 T, 1 N, 6 T: a taken jump goes to itself, one not taken to the next one. */
+static void test_long_tnt(void **state)
+{
+	size_t n = 0;
+
+	load("longtnt");
+	ptflow_code(&pf, HWT_NONE, 0x401000, "75fe75fe");
+	ptflow_run(&pf, text, sizeof(text));
+	for (const char *p = text; (p = strstr(p, "401000-401000 1 branch\n")); p++)
+		n++;
+	assert_int_equal(n, 48);
+	for (const char *p = text; (p = strstr(p, "401002-401002 1 branch\n")); p++)
+		n++;
+	assert_int_equal(n, 54);
+	assert_non_null(strstr(text, "off 401002 cut\n"));
+	ptflow_fini(&pf);
+}
+
+/* An incomplete PEBS block, the hole behind it, and a BEP without block. */
+static void test_pebs_overflow(void **state)
+{
+	load("pebs-ovf");
+	ptflow_code(&pf, HWT_NONE, 0x401004, "7500750090");
+	ptflow_run(&pf, text, sizeof(text));
+	assert_non_null(strstr(text, "record bbp 27+12\ngap overflow 39+0\n"));
+	assert_non_null(strstr(text, "record bep 49+2\n"));
+	assert_non_null(strstr(text, "401004-401004 1 branch\n"));
+	assert_non_null(strstr(text, "401006-401006 1 branch\n"));
+	assert_int_equal(pf.stats.insns, 2);
+	ptflow_fini(&pf);
+}
+
+/* Wrong code that never asks for a packet, while packets are left: one hole, bounded work. */
+static void test_no_progress(void **state)
+{
+	static const struct { const char *code, *addr; } v[] = {
+		{ "ebfe", "401000" }, { "f390ebfc", "401000" }, { "e8fbffffff", "401000" },
+		{ "e800000000ebf9", "401005" },		/* a call to the next one, back */
+	};
+	/* H, then a TNT, then H again and a disable at L + 1 */
+	static const char bytes[] =
+		"\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x99\x01"
+		"\x7d\x00\x10\x40\x00\x00\x00\x02\x23" "\x06"
+		"\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x99\x01"
+		"\x7d\x00\x20\x40\x00\x00\x00\x02\x23" "\x3d\x01\x20\x01";
+	char expect[128];
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		ptflow_init(&pf);
+		ptflow_span(&pf, bytes, sizeof(bytes) - 1);
+		ptflow_code(&pf, HWT_NONE, 0x401000, v[i].code);
+		ptflow_code(&pf, HWT_NONE, 0x402000, "9090");
+		ptflow_run(&pf, text, sizeof(text));
+		snprintf(expect, sizeof(expect), "gap no-progress 27+1 at %s\n"
+			 "402000-402000 1 other\n"
+			 "off 402001 cut\n", v[i].addr);
+		assert_string_equal(text, expect);
+		assert_true(pf.stats.steps < 64);
+		ptflow_fini(&pf);
+	}
+}
+
+/* An idle loop that an interrupt leaves is no fault; how often it ran is not known. */
+static void test_idle_loop(void **state)
+{
+	static const char bytes[] =
+		"\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x02\x82\x99\x01"
+		"\x7d\x00\x10\x40\x00\x00\x00\x02\x23"
+		"\x3d\x02\x10\x2d\x00\x20"		/* FUP L+2, TIP 402000 */
+		"\x3d\x01\x20\x01";
+
+	ptflow_init(&pf);
+	ptflow_span(&pf, bytes, sizeof(bytes) - 1);
+	ptflow_code(&pf, HWT_NONE, 0x401000, "f390ebfc");
+	ptflow_code(&pf, HWT_NONE, 0x402000, "9090");
+	ptflow_run(&pf, text, sizeof(text));
+	assert_string_equal(text, "401000-401000 1 other\n"
+			    "exc 401002>402000\n"
+			    "402000-402000 1 other\n"
+			    "off 402001 cut\n");
+	ptflow_fini(&pf);
+}
+
+/* Recorder's words about bytes around spans, and a decoder that starts afresh in each. */
+static void test_spans(void **state)
+{
+	struct trace_span *s;
+
+	load("async");
+	ptflow_code(&pf, HWT_NONE, 0x401000, NOPS16);
+	ptflow_code(&pf, HWT_NONE, 0xffffffff81e00000, "750048cf");
+	pf.spans[0].size = 27;			/* tracing is on at its end */
+	ptflow_span(&pf, fx.bytes + 27, fx.size - 27);
+	s = ptflow_span(&pf, fx.bytes, fx.size);
+	s->cause_before = HWT_GAP_AUX_LOST;
+	s->lost_before = 4096;
+	pf.buf.cause_after = HWT_GAP_AUX_MISSING;
+	pf.buf.lost_after = 7;
+	ptflow_run(&pf, text, sizeof(text));
+	assert_string_equal(text, "gap break 27+0\n"
+			    "gap no-sync 27+24\n"
+			    "gap aux-lost 51+0 lost 4096\n"
+			    "401000-401003 4 other\n"
+			    "exc 401004>ffffffff81e00000\n"
+			    "ffffffff81e00000-ffffffff81e00000 1 branch\n"
+			    "ffffffff81e00002-ffffffff81e00002 1 far-return\n"
+			    "401004-401005 2 other\n"
+			    "off 401006 cut\n"
+			    "gap aux-missing 0+0 lost 7\n");
+	ptflow_fini(&pf);
+}
+
+static void test_levels(void **state)
+{
+	load("async");
+	ptflow_code(&pf, HWT_NONE, 0x401000, NOPS16);
+	ptflow_code(&pf, HWT_NONE, 0xffffffff81e00000, "750048cf");
+	pf.want.level = HWT_LEVEL_HOLES;
+	assert_string_equal(ptflow_run(&pf, text, sizeof(text)), "");
+	assert_int_equal(pf.stats.insns, 8);
+	pf.want.level = HWT_LEVEL_CALLS;
+	assert_string_equal(ptflow_run(&pf, text, sizeof(text)),
+			    "exc 401004>ffffffff81e00000\n"
+			    "return ffffffff81e00002>401004\n"
+			    "off 401006 cut\n");
+	ptflow_fini(&pf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows), cmocka_unit_test(test_long_tnt),
+		cmocka_unit_test(test_pebs_overflow), cmocka_unit_test(test_no_progress),
+		cmocka_unit_test(test_idle_loop), cmocka_unit_test(test_spans),
+		cmocka_unit_test(test_levels),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
