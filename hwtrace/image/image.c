@@ -145,7 +145,7 @@ static uint64_t next_in(struct aspace *as, uint64_t time)
 
 	if (!as)
 		return HWT_TIME_UNKNOWN;
-	if (!as->sorted) {
+	if (!as->sorted && as->nchanges) {
 		qsort(as->changes, as->nchanges, sizeof(*as->changes), cmp_u64);
 		as->sorted = true;
 	}
