@@ -435,16 +435,26 @@ static uint64_t next_psb(const struct flow_ipt *f, uint64_t off)
 	return off + ipt_sync_forward(p + (off - f->seg.begin), f->seg.end - off);
 }
 
+/* The last PSB that the library has read, at least f->sync. */
+static uint64_t last_psb(const struct flow_ipt *f)
+{
+	const uint8_t *p = f->copy ? f->copy : span_of(f)->p + f->seg.begin;
+	uint64_t off = at(f), n = off > f->sync ? off - f->sync : 0, psb;
+
+	psb = ipt_sync_backward(p + (f->sync - f->seg.begin), n);
+	return psb < n ? f->sync + psb : f->sync;
+}
+
 /* Flow can not go on: a hole up to the next PSB. */
 static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
 {
-	uint64_t off = at(f), psb = 0, next;
+	uint64_t off = at(f), psb = last_psb(f), next;
 
 	take_time(f);
 	ipt_owner_lost(&f->owner);
 	/* the library reads ahead: it may be past a PSB that flow did not come to */
-	if (!pt_blk_get_sync_offset(f->dec, &psb) && f->seg.begin + psb > f->sync) {
-		next = f->seg.begin + psb;
+	if (psb > f->sync) {
+		next = psb;
 		if (off > next)
 			off = next;
 	} else {
@@ -481,12 +491,6 @@ static void failed(struct flow_ipt *f)
 /* False if nothing proves the block, or what there is of it. */
 static bool shown(struct flow_ipt *f)
 {
-	/*
-	 * A PSB may hold a FUP while tracing is off (erratum BDM70, case B10). Without the erratum
-	 * the library walks to it as if tracing were on; it is not, until the next enable.
-	 */
-	if (!f->tracing)
-		return false;
 	if (f->status >= 0)
 		return true;
 	switch (pt_errcode(f->status)) {
@@ -508,7 +512,17 @@ static void step_block(struct flow_ipt *f)
 	f->steps++;
 	if (f->status == -pte_eos)
 		return;
-	if (!f->block.ninsn || !shown(f))
+	if (!f->block.ninsn)
+		return;
+	if (!f->tracing) {
+		/*
+		 * A PSB says that tracing is on where the enable is missing; the library walks to
+		 * the address in it from where tracing was switched off.
+		 */
+		broken(f, HWT_GAP_BREAK, 0, 0);
+		return;
+	}
+	if (!shown(f))
 		return;
 	walked(f, &f->block, f->status >= 0);
 	if (f->status >= 0 && endless(f, &f->block)) {
@@ -765,7 +779,6 @@ static void translate(struct flow_ipt *f, const struct pt_event *e)
 static void step_event(struct flow_ipt *f)
 {
 	struct pt_event e;
-	uint64_t psb;
 
 	f->status = pt_blk_event(f->dec, &e, sizeof(e));
 	f->steps++;
@@ -780,9 +793,8 @@ static void step_event(struct flow_ipt *f)
 	while (f->tsc != HWT_TIME_UNKNOWN && f->tsc >= f->due &&
 	       emit_room(&f->emit) > ROOM && change(f))
 		;
-	if (!pt_blk_get_sync_offset(f->dec, &psb) && f->seg.begin + psb > f->sync &&
-	    e.status_update)
-		f->sync = f->seg.begin + psb;
+	if (e.status_update)	/* flow came to the PSB that was read */
+		f->sync = last_psb(f);
 	translate(f, &e);
 }
 
@@ -867,6 +879,8 @@ static void step_seg(struct flow_ipt *f)
 		gap(f, HWT_GAP_NO_SYNC, 0, from, f->seg.begin - from, 0);
 	if (f->seg.begin < f->seg.end)
 		open_run(f);
+	else if (f->seg.cause != HWT_GAP_NONE)
+		gap(f, f->seg.cause, 0, f->seg.bad, f->seg.next - f->seg.bad, 0);
 }
 
 /* The run is over: foreign packets at its end, then why it ended. */
@@ -880,7 +894,7 @@ static void step_tail(struct flow_ipt *f)
 	take_time(f);
 	if (f->seg.cause != HWT_GAP_NONE) {
 		f->tracing = false;
-		gap(f, f->seg.cause, 0, f->seg.end, f->seg.next - f->seg.end, 0);
+		gap(f, f->seg.cause, 0, f->seg.bad, f->seg.next - f->seg.bad, 0);
 		ipt_owner_lost(&f->owner);
 	}
 	close_run(f);

@@ -67,21 +67,77 @@ static bool fup_lost(const struct ipt_packet *pkt, const struct trace_span *s, u
 	return false;
 }
 
+/* True if a PSB group may hold it (SDM, "PSB Packet", table of what may follow). */
+static bool in_psb_group(unsigned kind)
+{
+	switch (kind) {
+	case IPT_PAD: case IPT_FUP: case IPT_MODE_EXEC: case IPT_MODE_TSX: case IPT_PIP:
+	case IPT_VMCS: case IPT_CBR: case IPT_TSC: case IPT_TMA: case IPT_MTC: case IPT_CYC:
+	case IPT_MNT:
+		return true;
+	}
+	return false;
+}
+
+#define NO_GROUP	UINT64_MAX
+
+/*
+ * Follows PSB groups; *@group is the offset of the open one. Returns false where the packet can not
+ * stand. libipt reads a whole group ahead and gives up what lies before a broken one.
+ */
+static bool follow_group(uint64_t *group, unsigned kind, uint64_t at)
+{
+	if (kind == IPT_PSB) {
+		if (*group != NO_GROUP)
+			return false;
+		*group = at;
+		return true;
+	}
+	if (*group == NO_GROUP || in_psb_group(kind))
+		return true;
+	*group = kind == IPT_PSBEND || kind == IPT_OVF ? NO_GROUP : *group;
+	return *group == NO_GROUP;
+}
+
+/*
+ * Damage can make a packet that swallows the start of the PSB behind it. Looks for one that starts
+ * in the last bytes before the bad packet; @last holds where packets started, indexed by the low
+ * bits of a count that is now @n.
+ */
+static void resync(struct ipt_seg *out, const struct trace_span *s, uint64_t at, uint64_t psb,
+		   const uint64_t *last, uint64_t n)
+{
+	uint64_t from = at - psb < 2 * IPT_PACKET_MAX ? psb + IPT_PACKET_MAX :
+		at - IPT_PACKET_MAX + 1;
+
+	if (from > at)
+		from = at;
+	out->next = from + ipt_sync_forward(s->p + from, s->size - from);
+	out->bad = at;
+	while (out->bad > out->next && n--)
+		out->bad = last[n % IPT_PACKET_MAX];
+}
+
 void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 {
+	uint64_t at, done, psb, group = NO_GROUP, last[IPT_PACKET_MAX], npkts = 0;
 	struct ipt_ctx ctx = { 0 };
 	struct ipt_packet pkt;
-	uint64_t at, done;
 	int n = 0;
 
 	*out = (struct ipt_seg){ 0 };
 	at = from + ipt_sync_forward(s->p + from, s->size - from);
-	out->begin = at;
+	out->begin = psb = at;
 	done = at + DONE_STEP;
 	while (at < s->size) {
 		n = ipt_packet_decode(&pkt, &ctx, s->p + at, s->size - at);
+		if (n >= 0 && !follow_group(&group, pkt.kind, at))
+			n = -HWT_E_PACKET;
 		if (n < 0)
 			break;
+		if (pkt.kind == IPT_PSB)
+			psb = at;
+		last[npkts++ % IPT_PACKET_MAX] = at;
 		at += (unsigned)n;
 		if (is_foreign(pkt.kind) || fup_lost(&pkt, s, at, s->size))
 			out->foreign = true;
@@ -92,16 +148,17 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 			done = at + DONE_STEP;
 		}
 	}
-	out->end = out->next = at;
-	if (at == s->size)
-		return;
-	if (n == -HWT_E_MORE) {
+	out->next = out->bad = at;
+	if (n == -HWT_E_PACKET) {
+		out->cause = HWT_GAP_BAD_PACKET;
+		resync(out, s, at, psb, last, npkts);
+	} else if (at < s->size || group != NO_GROUP) {
 		out->cause = HWT_GAP_TRUNCATED;
 		out->next = s->size;
-	} else {
-		out->cause = HWT_GAP_BAD_PACKET;
-		out->next = at + ipt_sync_forward(s->p + at, s->size - at);
+		if (at == s->size)
+			out->bad = group;
 	}
+	out->end = group != NO_GROUP ? group : out->bad;
 }
 
 /* True if @pkt, which ends at @at, is given to libipt as an EXSTOP with IP. */

@@ -15,8 +15,11 @@
 /* A run of well-formed packets that starts with a PSB. Offsets in the span. */
 struct ipt_seg {
 	uint64_t begin, end;	/* equal if there is none */
-	/* [end, next) is no packet, and why; next is a PSB or the end of the span */
-	uint64_t next;
+	/*
+	 * What ends it, and why: a bad packet at @bad, or a PSB group from @end on that holds one
+	 * or is cut. @next is a PSB or the end of the span.
+	 */
+	uint64_t bad, next;
 	uint16_t cause;		/* enum hwt_gap_cause: NONE, BAD_PACKET or TRUNCATED */
 	bool foreign;		/* holds packets that libipt 2.0.5 does not know */
 };
