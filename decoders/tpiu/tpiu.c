@@ -108,7 +108,8 @@ static int first_sync(struct tpiu *t, struct tpiu_run *runs)
 	t->synced = true;
 	t->st.sync_bytes += 4;
 	t->st.skipped += before;
-	if (before >= FRAME && !has_even_ff(f)) {
+	/* where probe bytes may lie between, the place of the frame is not known */
+	if (before >= FRAME && !t->dstream && !has_even_ff(f)) {
 		set_offsets(t, t->pos - 4 - FRAME);
 		t->st.skipped -= FRAME;
 		n = whole_frame(t, f, runs);
