@@ -90,7 +90,8 @@ static void text_maps(struct run *r, size_t n)
 
 	for (size_t i = 0; hwt_image_map_at(img, i, &m); i++)
 		missing += m.missing;
-	out_fmt(o, "\ncode: %zu maps, %zu without their file%s\n", n, missing,
+	out_fmt(o, "\ncode: %zu map%s, %zu without %s file%s\n", n, n == 1 ? "" : "s",
+		missing, missing == 1 ? "its" : "their",
 		n > missing && !r->opts.verbose ? " (-v lists all)" : "");
 	for (size_t i = 0; hwt_image_map_at(img, i, &m); i++) {
 		if (!m.missing && !r->opts.verbose)

@@ -170,7 +170,7 @@ static void bash(struct out *o)
 	out_str(o, "# SPDX-License-Identifier: BSD-2-Clause\n"
 		"# made from the tables of the tool: hwtrace completion bash\n"
 		"# shellcheck shell=bash disable=SC2207\n_hwtrace()\n{\n"
-		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd= i\n"
+		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} cmd='' i\n"
 		"\tCOMPREPLY=()\n"
 		"\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 		"\t\tcase ${COMP_WORDS[i]} in\n\t\t");

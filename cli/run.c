@@ -466,14 +466,13 @@ static void quality_line(struct run *r)
 
 	if (r->opts.quiet || !r->decoded)
 		return;
-	if (r->stopped || run_interrupted) {
-		out_fmt(e, "%s: decoded %llu bytes", run_interrupted ? "interrupted" :
-			"stopped at --limit", (unsigned long long)s->bytes_decoded);
-	} else {
-		out_fmt(e, "decoded %u.%u %% of %llu bytes", permille / 10, permille % 10,
+	if (r->stopped || run_interrupted)
+		out_str(e, run_interrupted ? "interrupted, until here " :
+			"stopped at --limit, until here ");
+	else
+		out_fmt(e, "decoded %u.%u %% of %llu bytes, ", permille / 10, permille % 10,
 			(unsigned long long)s->bytes_in);
-	}
-	out_fmt(e, ", %llu holes (%llu bytes skipped, %llu lost)", (unsigned long long)s->gaps,
+	out_fmt(e, "%llu holes (%llu bytes skipped, %llu lost)", (unsigned long long)s->gaps,
 		(unsigned long long)s->bytes_skipped, (unsigned long long)s->bytes_lost);
 	out_nl(e);
 	out_flush(e);

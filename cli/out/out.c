@@ -251,7 +251,7 @@ static void scaled(struct out *o, uint64_t v, uint64_t unit, const char *name)
 	uint64_t whole = v / unit, frac = v % unit * 100 / unit;
 
 	out_udec(o, whole);
-	if (unit > 1 && whole < 100 && frac) {
+	if ((whole < 10 && frac) || (whole < 100 && frac / 10)) {
 		out_ch(o, '.');
 		out_ch(o, (char)('0' + frac / 10));
 		if (whole < 10 && frac % 10)

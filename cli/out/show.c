@@ -96,7 +96,7 @@ static void show_time(struct show *v, const struct hwt_event *ev)
 		out_str(o, "              -");
 	} else if (ev->clock != HWT_CLOCK_BASE) {
 		out_udecw(o, ev->time, 15);
-		out_str(o, ev->clock == HWT_CLOCK_TSC ? " tsc" : " ticks");
+		out_str(o, ev->clock == HWT_CLOCK_TSC ? "tsc" : "cs");
 	} else {
 		bool before = ev->time < v->zero;
 		uint64_t t = before ? v->zero - ev->time : ev->time - v->zero;
@@ -238,6 +238,14 @@ bool show_wanted(const struct show *v, const struct hwt_event *ev)
 	return true;
 }
 
+static void at(struct show *v, const struct hwt_event *ev, uint64_t addr)
+{
+	if (addr == HWT_NO_ADDR)
+		return;
+	out_str(v->o, " at ");
+	show_addr(v, ev, addr);
+}
+
 void show_gap(struct show *v, const struct hwt_event *ev)
 {
 	struct out *o = v->o;
@@ -251,10 +259,7 @@ void show_gap(struct show *v, const struct hwt_event *ev)
 		out_str(o, " bytes skipped");
 	}
 	if (hwt_gap_has_addr(cause)) {
-		if (ev->u.gap.addr != HWT_NO_ADDR) {
-			out_str(o, ", at ");
-			show_addr(v, ev, ev->u.gap.addr);
-		}
+		at(v, ev, ev->u.gap.addr);
 	} else if (ev->u.gap.lost) {
 		out_str(o, ", ");
 		out_udec(o, ev->u.gap.lost);
@@ -387,19 +392,16 @@ static void other(struct show *v, const struct hwt_event *ev)
 		two(v, ev, ev->u.edge.from, ev->u.edge.to);
 		break;
 	case HWT_EV_ON:
-		out_str(o, ev->flags & HWT_F_RESUMED ? "trace resumes at " : "trace on at ");
-		show_addr(v, ev, ev->u.at.addr);
+		out_str(o, ev->flags & HWT_F_RESUMED ? "trace resumes" : "trace on");
+		at(v, ev, ev->u.at.addr);
 		break;
 	case HWT_EV_OFF:
-		out_str(o, ev->flags & HWT_F_CUT ? "trace cut at " : "trace off at ");
-		show_addr(v, ev, ev->u.at.addr);
+		out_str(o, ev->flags & HWT_F_CUT ? "trace cut" : "trace off");
+		at(v, ev, ev->u.at.addr);
 		break;
 	case HWT_EV_ERET:
 		out_str(o, "return from exception");
-		if (ev->u.at.addr != HWT_NO_ADDR) {
-			out_str(o, " at ");
-			show_addr(v, ev, ev->u.at.addr);
-		}
+		at(v, ev, ev->u.at.addr);
 		break;
 	case HWT_EV_EXCEPTION:
 		out_fmt(o, "exception %u ", ev->u.exc.number);
