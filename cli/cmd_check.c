@@ -83,9 +83,10 @@ static void text(struct out *o, const char *name, const struct ledger *l)
 		o->line = o->flushed + o->n;
 		out_fmt(o, "  %s", hwt_gap_name(c));
 		out_tab(o, 18);
-		out_fmt(o, "%llu hole%s, %llu bytes skipped, %llu lost",
-			(unsigned long long)e->count, e->count == 1 ? "" : "s",
-			(unsigned long long)e->bytes, (unsigned long long)e->lost);
+		out_count(o, e->count, "hole");
+		out_str(o, ", ");
+		out_count(o, e->bytes, "byte");
+		out_fmt(o, " skipped, %llu lost", (unsigned long long)e->lost);
 		if (e->first != HWT_NO_OFF)
 			out_fmt(o, ", first at 0x%llx", (unsigned long long)e->first);
 		if (info)

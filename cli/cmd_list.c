@@ -12,6 +12,7 @@ struct side {
 	struct hwt_stream *st;	/* NULL: none or no more */
 	struct hwt_event ev;	/* the next one, valid if @st */
 	int32_t cpu, tid;	/* HWT_NONE: any */
+	bool begun;		/* an instant of the trace is known */
 };
 
 static bool one_of(const int32_t *v, size_t n, int32_t x, int32_t y)
@@ -26,6 +27,12 @@ static bool one_of(const int32_t *v, size_t n, int32_t x, int32_t y)
 static bool shown(const struct run *r, const struct hwt_event *ev)
 {
 	return r->opts.format == OPT_TEXT ? show_wanted(&r->show, ev) : ev->type != HWT_EV_NONE;
+}
+
+/* Kernel-side events before the trace begins and after it ends, too. */
+static bool everything(const struct run *r)
+{
+	return r->opts.format != OPT_TEXT || r->opts.verbose;
 }
 
 static bool side_wanted(const struct run *r, const struct side *s, const struct hwt_event *ev)
@@ -55,6 +62,13 @@ static void side_next(struct run *r, struct side *s)
 		else if (side_wanted(r, s, &s->ev))
 			return;
 	}
+}
+
+/* Passes over what happened before @time. */
+static void side_skip(struct run *r, struct side *s, uint64_t time)
+{
+	while (s->st && s->ev.time < time && !run_interrupted)
+		side_next(r, s);
 }
 
 static void side_open(struct run *r, struct side *s, const struct hwt_buf_info *b)
@@ -95,9 +109,13 @@ static bool print_side(struct run *r, struct side *s, uint64_t time)
 static bool print_batch(struct run *r, struct side *s, const struct hwt_event *ev, int n)
 {
 	for (int i = 0; i < n; i++) {
-		if (ev[i].clock == HWT_CLOCK_BASE && ev[i].time != HWT_TIME_UNKNOWN &&
-		    !print_side(r, s, ev[i].time))
-			return false;
+		if (ev[i].clock == HWT_CLOCK_BASE && ev[i].time != HWT_TIME_UNKNOWN) {
+			if (!s->begun && !everything(r))
+				side_skip(r, s, ev[i].time);
+			s->begun = true;
+			if (!print_side(r, s, ev[i].time))
+				return false;
+		}
 		if (shown(r, &ev[i]) && !print(r, &ev[i]))
 			return false;
 	}
@@ -124,7 +142,8 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b, enum h
 		go = print_batch(r, &side, ev, n);
 	if (n < 0)
 		run_error(r, n, b->name);
-	go = go && print_side(r, &side, HWT_TIME_UNKNOWN);
+	if (everything(r))
+		go = go && print_side(r, &side, HWT_TIME_UNKNOWN);
 	side_close(&side);
 	run_done(r, st);
 	return go && !run_interrupted && !r->out->err;

@@ -22,7 +22,8 @@ static const struct cmd cmds[] = {
 	  cmd_packets },
 	{ "list", CMD_LIST, "FILE", "every instruction that ran, or ranges, or events",
 	  "Lists what ran, in order, buffer by buffer: time, CPU, thread, address, symbol and\n"
-	  "the instruction. Kernel-side events of the same CPU stand between. Lines that begin\n"
+	  "the instruction. Kernel-side events of the same CPU stand between (with -v also\n"
+	  "those before and after the trace, and maps). Lines that begin\n"
 	  "with \"--\" are no instructions; \"-- hole\" is trace that is missing: nothing is\n"
 	  "known of what ran there. A time is the earliest instant, \"+N\" the ns it may be\n"
 	  "later, \"+?\" says that no later bound is known.",

@@ -424,22 +424,49 @@ void run_error(struct run *r, int rc, const char *what)
 		r->failed = EXIT_INPUT;
 }
 
+#define NOTES_SHOWN 3		/* of one id, without --verbose */
+
+/* Prints the notes of one id from the @first on. */
+static void print_notes_of(struct run *r, size_t first)
+{
+	const struct hwt_note *n = hwt_session_note(r->session, first);
+	unsigned id = n->diag.id, shown = 0, more = 0;
+
+	for (size_t i = first; (n = hwt_session_note(r->session, i)); i++) {
+		if (n->diag.id != id || (n->severity == HWT_NOTE_INFO && !r->opts.verbose))
+			continue;
+		if (shown < NOTES_SHOWN || r->opts.verbose) {
+			diag_line(&n->diag, n->diag.code, NULL, n->count);
+			shown++;
+		} else {
+			more += n->count;
+		}
+	}
+	if (more) {
+		out_fmt(&err_out, "hwtrace: and %u more like this", more);
+		if (id)
+			out_fmt(&err_out, " [E%03u]", id);
+		out_str(&err_out, " (-v shows all)");
+		out_nl(&err_out);
+	}
+	if (shown)
+		hint_line(id);
+}
+
 /* True if the input is cut inside a declared length. */
 static bool print_notes(struct run *r)
 {
 	const struct hwt_note *n;
-	unsigned last_id = 0;
 	bool cut = false;
 
 	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++) {
-		if (n->severity == HWT_NOTE_CUT)
-			cut = true;
-		if (r->opts.quiet || (n->severity == HWT_NOTE_INFO && !r->opts.verbose))
-			continue;
-		diag_line(&n->diag, n->diag.code, NULL, n->count);
-		if (n->diag.id != last_id)
-			hint_line(n->diag.id);
-		last_id = n->diag.id;
+		size_t k = 0;
+
+		cut = cut || n->severity == HWT_NOTE_CUT;
+		while (k < i && hwt_session_note(r->session, k)->diag.id != n->diag.id)
+			k++;
+		if (k == i && !r->opts.quiet)
+			print_notes_of(r, i);
 	}
 	out_flush(&err_out);
 	return cut;
@@ -472,8 +499,10 @@ static void quality_line(struct run *r)
 	else
 		out_fmt(e, "decoded %u.%u %% of %llu bytes, ", permille / 10, permille % 10,
 			(unsigned long long)s->bytes_in);
-	out_fmt(e, "%llu holes (%llu bytes skipped, %llu lost)", (unsigned long long)s->gaps,
-		(unsigned long long)s->bytes_skipped, (unsigned long long)s->bytes_lost);
+	out_count(e, s->gaps, "hole");
+	out_str(e, " (");
+	out_count(e, s->bytes_skipped, "byte");
+	out_fmt(e, " skipped, %llu lost)", (unsigned long long)s->bytes_lost);
 	out_nl(e);
 	out_flush(e);
 }

@@ -234,6 +234,15 @@ void out_json_str(struct out *o, const char *s)
 	out_ch(o, '"');
 }
 
+void out_count(struct out *o, uint64_t n, const char *what)
+{
+	out_udec(o, n);
+	out_ch(o, ' ');
+	out_str(o, what);
+	if (n != 1)
+		out_ch(o, 's');
+}
+
 void out_group(struct out *o, uint64_t v)
 {
 	char buf[20], *p = digits(buf, v);

@@ -47,6 +47,8 @@ void out_style(struct out *o, enum out_style s);
 void out_safe(struct out *o, const char *s);
 /* A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void out_json_str(struct out *o, const char *s);
+/* "1 hole", "2 holes" */
+void out_count(struct out *o, uint64_t n, const char *what);
 /* 12345678 as "12 345 678". */
 void out_group(struct out *o, uint64_t v);
 /* A length of time, "1.25 us", and a size, "3.4 MB". */

@@ -255,15 +255,15 @@ void show_gap(struct show *v, const struct hwt_event *ev)
 	out_str(o, hwt_gap_name(cause));
 	if (ev->u.gap.bytes) {
 		out_str(o, ", ");
-		out_udec(o, ev->u.gap.bytes);
-		out_str(o, " bytes skipped");
+		out_count(o, ev->u.gap.bytes, "byte");
+		out_str(o, " skipped");
 	}
 	if (hwt_gap_has_addr(cause)) {
 		at(v, ev, ev->u.gap.addr);
 	} else if (ev->u.gap.lost) {
 		out_str(o, ", ");
-		out_udec(o, ev->u.gap.lost);
-		out_str(o, " bytes lost");
+		out_count(o, ev->u.gap.lost, "byte");
+		out_str(o, " lost");
 	}
 	if (ev->u.gap.code) {
 		out_str(o, ", code ");
@@ -288,6 +288,10 @@ static void task(struct show *v, int32_t tid)
 {
 	const char *comm = hwt_session_comm(v->session, tid);
 
+	if (tid == HWT_NONE) {
+		out_ch(v->o, '?');
+		return;
+	}
 	out_dec(v->o, tid);
 	if (*comm) {
 		out_ch(v->o, '/');
