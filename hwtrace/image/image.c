@@ -362,6 +362,10 @@ int image_add_elf(struct hwt_image *img, int32_t pid, const char *path, uint64_t
 	rc = obj_fault(m->obj, diag);
 	if (rc)
 		return rc;
+	if (addr == HWT_NO_ADDR && !m->offered && img->noffers < OFFERS_MAX) {
+		m->offered = true;
+		img->offers[img->noffers++] = m;
+	}
 	n = obj_segs(m->obj, &v);
 	if (!n)
 		return diag_set(diag, -HWT_E_FORMAT, obj_relocatable(m->obj) ? 99 : 92, path,

@@ -35,7 +35,8 @@ int image_add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t 
 		    const char *name);
 /*
  * A whole ELF file of the user's: every PT_LOAD. @addr: where its lowest segment lies,
- * HWT_NO_ADDR: as linked.
+ * HWT_NO_ADDR: as linked; then the file also stands in for recorded files of the same build-id,
+ * or of the same name if none was recorded. Refused if image_set_build_id() told another one.
  */
 int image_add_elf(struct hwt_image *img, int32_t pid, const char *path, uint64_t addr,
 	struct hwt_diag *diag);
@@ -46,6 +47,12 @@ int image_add_symbol(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t
 	uint64_t size, const char *name);
 int image_add_perf_map(struct hwt_image *img, int32_t pid, const char *path, struct hwt_diag *diag);
 int image_add_jitdump(struct hwt_image *img, int32_t pid, const char *path, struct hwt_diag *diag);
+/*
+ * Code of runtimes, after all maps are known: perf-PID.map and jit-PID.dump in @dir (NULL: not
+ * looked for) for each process, and dumps that the recorder saw mapped. Times of dumps count only
+ * if @clock, the name of the base clock, is CLOCK_MONOTONIC. What can not be read is a note.
+ */
+int image_add_jit(struct hwt_image *img, const char *dir, const char *clock);
 /* The build-id that the recorder saw for @path, checked when the file is opened. */
 int image_set_build_id(struct hwt_image *img, const char *path, const uint8_t *id, size_t n);
 

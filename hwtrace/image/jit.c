@@ -4,8 +4,10 @@
  * lines, times). Layout of jitdump: Linux tools/perf/Documentation/jitdump-specification.txt.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lines.h"
 #include "priv.h"
@@ -258,11 +260,12 @@ static int header(struct jit *j, struct cur *c, struct hwt_diag *diag)
 	/* a file of a program may not change every other one */
 	if (j->pid == HWT_NONE)
 		return diag_set(diag, -HWT_E_FORMAT, 98, j->path, 20, "no process is named");
-	j->timed = !(flags & JIT_ARCH_TIME);
+	j->timed = !(flags & JIT_ARCH_TIME) && !j->img->other_clock;
 	j->since = maps_last_reset(j->img, j->pid);
 	if (!j->timed)
 		notes_add(j->img->ns, HWT_NOTE_INFO, 98, j->path, HWT_NO_OFF,
-			  "times are of a CPU counter: the last version of each function is used");
+			  "its times are not on the clock of the capture: the last version of code "
+			  "is used");
 	return 0;
 }
 
@@ -291,5 +294,69 @@ int image_add_jitdump(struct hwt_image *img, int32_t pid, const char *path, stru
 		return rc;
 	rc = jitdump_load(img, pid, f, diag);
 	file_close(f);
+	return rc;
+}
+
+/* The N of "jit-N.dump" at the end of @path; HWT_NONE if it is no such name. */
+static int32_t dump_pid(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	int pid, end = 0;
+
+	name = name ? name + 1 : path;
+	if (sscanf(name, "jit-%9d.dump%n", &pid, &end) != 1 || !end || name[end] || pid < 0)
+		return HWT_NONE;
+	return pid;
+}
+
+static int note_failed(struct hwt_image *img, int rc, const struct hwt_diag *d)
+{
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc < 0)
+		notes_add(img->ns, HWT_NOTE_WARN, d->id, d->file, d->off, "%s", d->text);
+	return 0;
+}
+
+/* Runtimes map a page of their dump so that a recorder sees its name. */
+static int recorded_dumps(struct hwt_image *img)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < img->nlist; i++) {
+		const struct hwt_map *m = &img->list[i];
+		struct hwt_diag d = { .text = "" };
+		struct module *mod;
+
+		if (m->raw || m->pid == HWT_NONE || dump_pid(m->path) != m->pid)
+			continue;
+		mod = module_get(img, m->path, MODULE_MAPPED, m->build_id, m->build_id_size);
+		if (mod && module_open(img, mod))
+			rc = note_failed(img, jitdump_load(img, m->pid, mod->file, &d), &d);
+	}
+	return rc;
+}
+
+int image_add_jit(struct hwt_image *img, const char *dir, const char *clock)
+{
+	uint32_t n = img->nspaces;
+	int rc;
+
+	img->other_clock = strcmp(clock, "CLOCK_MONOTONIC") != 0;
+	rc = recorded_dumps(img);
+	for (uint32_t i = 0; dir && !rc && i < n; i++) {
+		int32_t pid = img->spaces[i]->pid;
+		struct hwt_diag d = { .text = "" };
+		char path[4096];
+
+		if (pid < 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/jit-%d.dump", dir, pid);
+		if (!access(path, F_OK))
+			rc = note_failed(img, image_add_jitdump(img, pid, path, &d), &d);
+		snprintf(path, sizeof(path), "%s/perf-%d.map", dir, pid);
+		if (!rc && !access(path, F_OK))
+			rc = note_failed(img, image_add_perf_map(img, pid, path, &d), &d);
+	}
 	return rc;
 }

@@ -202,11 +202,41 @@ static bool try_cache(struct hwt_image *img, struct module *m)
 	return false;
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* "[vdso]" has no file of its own; distributions install it as vdso64.so or the like. */
+static bool same_name(const char *recorded, const char *user)
+{
+	if (!strncmp(recorded, "[vdso", 5))
+		return strstr(base_name(user), "vdso") != NULL;
+	return module_is_file(recorded) && !strcmp(base_name(recorded), base_name(user));
+}
+
+/* Files that the user named without address, by build-id; by name only if none was recorded. */
+static bool try_offers(struct hwt_image *img, struct module *m)
+{
+	for (unsigned i = 0; i < img->noffers; i++) {
+		const char *path = img->offers[i]->path;
+
+		if (m->id_size ? try_path(img, m, path, true) :
+		    same_name(m->path, path) && try_path(img, m, path, false))
+			return true;
+	}
+	return false;
+}
+
 static bool search(struct hwt_image *img, struct module *m)
 {
 	size_t len = strlen(m->path), cut = strlen(DELETED);
 	char kept[PATH_SIZE];
 
+	if (m->kind != MODULE_RAW && try_offers(img, m))
+		return true;
 	if (!module_is_file(m->path))
 		return m->kind != MODULE_RAW && try_cache(img, m);
 	if (m->kind != MODULE_RAW && try_in(img, m, img->sysroot, m->path, false))
@@ -237,6 +267,25 @@ bool module_open(struct hwt_image *img, struct module *m)
 	return m->file && !(m->obj && obj_relocatable(m->obj));
 }
 
+/* A reader may have told the build-id of a file that it then names with its address. */
+static int check_told_id(struct hwt_image *img, struct module *m, struct hwt_diag *diag)
+{
+	char want[41], have[41];
+	struct module *told;
+	uint8_t id[20];
+	size_t n = obj_build_id(m->obj, id);
+
+	for (told = img->mods[hash_path(m->path)]; told; told = told->next)
+		if (told->kind == MODULE_MAPPED && told->id_size && !strcmp(told->path, m->path))
+			break;
+	/* 4 bytes are the CRC that debuggers use where there is no build-id */
+	if (!told || (n ? same_id(told->id, told->id_size, id, n) : told->id_size == 4))
+		return 0;
+	return diag_set(diag, -HWT_E_FORMAT, 91, m->path, HWT_NO_OFF,
+			"this is not the binary that ran: recorded build-id %s, file has %s",
+			hex(want, told->id, told->id_size), n ? hex(have, id, n) : "none");
+}
+
 int module_user(struct hwt_image *img, struct module **out, const char *path,
 		struct hwt_diag *diag)
 {
@@ -257,6 +306,9 @@ int module_user(struct hwt_image *img, struct module **out, const char *path,
 		if (rc)
 			return rc;
 	}
+	rc = check_told_id(img, m, diag);
+	if (rc)
+		return rc;
 	*out = m;
 	return 0;
 }

@@ -63,6 +63,7 @@ struct module {
 	struct dwarf *dwarf;
 	uint8_t id[20], id_size;	/* recorded build-id */
 	uint8_t kind;		/* enum module_kind */
+	bool offered;		/* USER: stands in for a recorded file of its build-id or name */
 	bool tried, syms_tried, debug_tried, dwarf_tried;
 };
 
@@ -126,13 +127,16 @@ struct entry_slot {
 	uint8_t used, is;
 };
 
-#define MODULE_HASH 1024
+#define MODULE_HASH	1024
+#define OFFERS_MAX	64
 
 struct hwt_image {
 	struct arena arena;
 	struct notes *ns;
 	const char *sysroot, *base, *cache;	/* NULL: not given */
 	struct module *mods[MODULE_HASH];
+	struct module *offers[OFFERS_MAX];	/* files of the user's without address */
+	unsigned noffers;
 	struct aspace **spaces;
 	uint32_t nspaces, spaces_cap;
 	struct idmap by_pid;
@@ -142,6 +146,7 @@ struct hwt_image {
 	struct page_range *pokes;	/* pages with BYTES in any address space */
 	uint32_t npokes, pokes_cap;
 	bool pokes_sorted;	/* and merged */
+	bool other_clock;	/* times of jitdump files are not on the base clock */
 	struct symtab kallsyms;
 	struct read_slot reads[READ_CACHE];
 	struct entry_slot entries[ENTRY_CACHE];

@@ -80,6 +80,11 @@ static int user_code(struct capture *c, const struct hwt_open_opts *o, struct hw
 		rc = image_add_kcore(c->image, o->kcore, diag);
 	if (rc >= 0 && o->kallsyms)
 		rc = image_add_kallsyms(c->image, o->kallsyms, diag);
+	if (rc >= 0) {
+		rc = image_add_jit(c->image, o->perf_map_dir, c->clock);
+		if (rc < 0)
+			diag_set(diag, rc, 3, NULL, HWT_NO_OFF, "out of memory");
+	}
 	return rc < 0 ? rc : 0;
 }
 

@@ -670,6 +670,43 @@ static void search_order(void **state)
 	teardown((void **)&f);
 }
 
+/* A file of the user's takes the place of a recorded one: by build-id, else by name. */
+static void offered(void **state)
+{
+	uint8_t id[20], wrong[20] = { 1, 2, 3 };
+	uint64_t twice;
+	struct fix *f;
+
+	write_file("q.c", source, sizeof(source) - 1);
+	sh("gcc -O1 -g -pie -Wl,--build-id=sha1 -o q q.c; mkdir -p o; cp q o/vdso64.so");
+	twice = nm_addr("q", "twice");
+	assert_int_equal(gnu_id("q", id), 20);
+	for (unsigned i = 0; i < 6; i++) {
+		static const struct { const char *user, *recorded; int id, found; } v[] = {
+			{ "q", "/gone/other", 1, 1 }, { "q", "/gone/other", 0, 0 },
+			{ "q", "/gone/q", 0, 1 }, { "q", "/gone/q", 2, 0 },
+			{ "o/vdso64.so", "[vdso]", 0, 1 }, { "q", "[vdso]", 0, 0 },
+		};
+
+		setup((void **)&f);
+		assert_int_equal(image_add_elf(f->img, HWT_NONE, in_dir(v[i].user), HWT_NO_ADDR,
+					       NULL), 0);
+		map_file(f, v[i].recorded, v[i].id == 2 ? wrong : id, v[i].id ? 20 : 0);
+		expect_name(f, twice, v[i].found ? "twice" : NULL);
+		teardown((void **)&f);
+	}
+	/* a reader told the build-id before it named the file with its address */
+	setup((void **)&f);
+	assert_int_equal(image_set_build_id(f->img, in_dir("q"), wrong, 20), 0);
+	assert_int_equal(image_add_elf(f->img, 9, in_dir("q"), 0x10000, &f->diag), -HWT_E_FORMAT);
+	assert_int_equal(f->diag.id, 91);
+	teardown((void **)&f);
+	setup((void **)&f);
+	assert_int_equal(image_set_build_id(f->img, in_dir("q"), id, 20), 0);
+	assert_int_equal(image_add_elf(f->img, 9, in_dir("q"), 0x10000, &f->diag), 0);
+	teardown((void **)&f);
+}
+
 /* Symbols of a stripped file from its debug file, by link and by build-id. */
 static void debug_files(void **state)
 {
@@ -756,6 +793,7 @@ int main(void)
 		cmocka_unit_test(other_classes),
 		cmocka_unit_test_setup_teardown(thumb, setup, teardown),
 		cmocka_unit_test(search_order),
+		cmocka_unit_test(offered),
 		cmocka_unit_test(debug_files),
 		cmocka_unit_test_setup_teardown(no_regular_file, setup, teardown),
 	};

@@ -458,6 +458,55 @@ static void jitdump_bad(void **state)
 	assert_int_equal(add_dump(f, &d, 321), -HWT_E_FORMAT);
 }
 
+static void write_to(const char *path, const void *p, size_t n)
+{
+	FILE *o = fopen(path, "wb");
+
+	assert_non_null(o);
+	assert_int_equal(fwrite(p, 1, n, o), n);
+	fclose(o);
+}
+
+/* A folder of lists, and a dump that the recorder saw mapped; each for its own process only. */
+static void jit_folder(void **state)
+{
+	static const char text[] = "7000 10 listed\n";
+	char dir[] = "/tmp/hwt-jit-XXXXXX", name[60], other[60], dump[60];
+	struct dump d;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(name, sizeof(name), "%s/perf-321.map", dir);
+	snprintf(other, sizeof(other), "%s/perf-322.map", dir);
+	snprintf(dump, sizeof(dump), "%s/jit-321.dump", dir);
+	write_to(name, text, sizeof(text) - 1);
+	write_to(other, text, sizeof(text) - 1);
+	dump_start(&d, false, 0);
+	code_load(&d, 10, 0x5000, 1, "dumped", "abcd");
+	write_to(dump, d.b, d.n);
+	for (unsigned i = 0; i < 4; i++) {
+		struct hwt_map m = { .addr = 0x9000, .size = 0x1000, .from = 1, .pid = 321,
+				     .path = dump };
+		struct fix *f;
+
+		setup((void **)&f);
+		if (i == 3)
+			m.pid = 5;	/* not the process of the dump's name */
+		assert_int_equal(image_add_map(f->img, &m), 0);
+		assert_int_equal(image_add_jit(f->img, i == 1 ? dir : NULL,
+					       i == 2 ? "CLOCK_REALTIME" : "CLOCK_MONOTONIC"), 0);
+		expect(f, 321, 20, 0x5000, i < 3 ? "dumped" : NULL, 0x5000, NULL);
+		expect(f, 321, 9, 0x5000, i == 2 ? "dumped" : NULL, 0x5000, NULL);
+		expect(f, 321, 20, 0x7000, i == 1 ? "listed" : NULL, 0x7000, NULL);
+		expect(f, 322, 20, 0x7000, NULL, 0, NULL);
+		assert_int_equal(f->ns.n, i == 2);
+		teardown((void **)&f);
+	}
+	unlink(name);
+	unlink(other);
+	unlink(dump);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -470,6 +519,7 @@ int main(void)
 		cmocka_unit_test(jitdump),
 		cmocka_unit_test(jitdump_cut),
 		cmocka_unit_test_setup_teardown(jitdump_bad, setup, teardown),
+		cmocka_unit_test(jit_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
