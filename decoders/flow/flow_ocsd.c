@@ -40,7 +40,8 @@ struct dec {			/* a source and its decoder */
 	int last_type;		/* of the last packet */
 	bool live_code;		/* code is asked for, not mapped */
 	bool overflow_told;
-	uint8_t pad[PAD + 1];
+	uint32_t given;		/* bytes in @pad */
+	uint8_t pad[PAD + 1];	/* what an STM decoder reads */
 };
 
 struct others { uint64_t off, bytes; };	/* bytes without a decoder, of one id */
@@ -167,6 +168,7 @@ static ocsd_datapath_resp_t give(struct dec *d, const uint8_t *p, uint32_t n, ui
 		n = n < PAD ? n : PAD;
 		memcpy(d->pad, p, n);
 		d->pad[n] = 0;
+		d->given = n;
 		p = d->pad;
 	}
 	return ocsd_dt_process_data(d->tree, OCSD_OP_DATA, (ocsd_trc_index_t)d->s.base, n, p,
@@ -325,10 +327,15 @@ static uint32_t read_code(const void *ctx, const ocsd_vaddr_t addr,
 	return rc > 0 ? (uint32_t)rc : 0;
 }
 
+/* Code from @lo to @hi, both included, is asked for. */
+static ocsd_err_t add_asked(struct dec *d, uint64_t lo, uint64_t hi)
+{
+	return ocsd_dt_add_callback_mem_acc(d->tree, lo, hi, OCSD_MEM_SPACE_ANY, read_code, d);
+}
+
 static ocsd_err_t add_live(struct dec *d)
 {
-	return ocsd_dt_add_callback_mem_acc(d->tree, 0, UINT64_MAX, OCSD_MEM_SPACE_ANY, read_code,
-					    d);
+	return add_asked(d, 0, UINT64_MAX);
 }
 
 /* Other code may be at the same place now: the library must forget the pages that it keeps. */
@@ -341,21 +348,45 @@ static void code_changed(struct dec *d)
 		d->f->rc = -ENOMEM;
 }
 
-static int add_code(struct flow *f, struct dec *d, const struct code_part *v, size_t n)
+static ocsd_err_t add_part(struct dec *d, const struct code_part *v)
+{
+	ocsd_mem_space_acc_t space = v->space ? (ocsd_mem_space_acc_t)v->space :
+						OCSD_MEM_SPACE_ANY;
+	ocsd_err_t err = ocsd_dt_add_buffer_mem_acc(d->tree, v->addr, space, v->p, v->size);
+
+	return err == OCSD_ERR_MEM_ACC_OVERLAP ? OCSD_OK : err;		/* the first one stays */
+}
+
+/*
+ * Mapped parts are read by the library itself. What lies between them may still be code without a
+ * file, and is asked for; not if there are memory spaces, whose parts overlap.
+ */
+static ocsd_err_t add_parts(struct dec *d, const struct code_part *v, size_t n)
 {
 	ocsd_err_t err = OCSD_OK;
+	uint64_t at = 0;
+	bool between = true;
 
-	if (!v) {
-		d->live_code = true;
-		err = add_live(d);
-	}
+	for (size_t i = 0; i < n; i++)
+		between = between && !v[i].space;
 	for (size_t i = 0; i < n && err == OCSD_OK; i++) {
-		err = ocsd_dt_add_buffer_mem_acc(d->tree, v[i].addr, v[i].space ?
-						 (ocsd_mem_space_acc_t)v[i].space :
-						 OCSD_MEM_SPACE_ANY, v[i].p, v[i].size);
-		if (err == OCSD_ERR_MEM_ACC_OVERLAP)	/* the first one stays */
-			err = OCSD_OK;
+		if (between && v[i].addr > at)
+			err = add_asked(d, at, v[i].addr - 1);
+		if (err == OCSD_OK)
+			err = add_part(d, &v[i]);
+		at = v[i].addr + v[i].size;
 	}
+	if (between && err == OCSD_OK && at)
+		err = add_asked(d, at, UINT64_MAX);
+	return err;
+}
+
+static int add_code(struct dec *d, const struct code_part *v, size_t n)
+{
+	ocsd_err_t err;
+
+	d->live_code = !n;
+	err = n ? add_parts(d, v, n) : add_live(d);
 	return err == OCSD_OK ? 0 : err == OCSD_ERR_MEM ? -ENOMEM : -HWT_E_LIB;
 }
 
@@ -1174,7 +1205,7 @@ static int flow_decs(struct flow *f, const struct flow_args *a)
 		f->by_id[cfgs[i]->trace_id] = d;
 		rc = dec_setup(d, cfgs[i], OCSD_CREATE_FLG_FULL_DECODER, monitor, element);
 		if (rc >= 0 && d->tree && cfgs[i]->proto != HWT_PROTO_STM)
-			rc = add_code(f, d, parts, nparts);
+			rc = add_code(d, parts, nparts);
 	}
 	pthread_mutex_unlock(&lib_lock);
 	free(parts);
@@ -1294,13 +1325,12 @@ static void list(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_in
 	if (op != OCSD_OP_DATA || !pkt)
 		return;
 	use = packet_use(d->proto, pkt, &d->last_type);
-	if (d->proto == OCSD_PROTOCOL_STM && use == USE_UNSYNC) {
-		/* not the byte that is not there, see give() */
-		if (size > d->s.fed - d->s.packed)
-			size = d->s.fed - d->s.packed;
-		d->s.packed += size;
-	} else if (d->proto == OCSD_PROTOCOL_STM) {
-		d->s.packed = d->s.fed;
+	if (d->proto == OCSD_PROTOCOL_STM && use == USE_UNSYNC && off >= d->s.base &&
+	    off < d->s.base + d->given) {
+		/* without the bytes that are not there, see give() */
+		bytes = d->pad + (off - d->s.base);
+		if (size > d->given - (off - d->s.base))
+			size = d->given - (off - d->s.base);
 	}
 	k = packet_add(d->ps, off, size, bytes, d->s.id);
 	k->proto = d->s.cfg->proto;
@@ -1357,11 +1387,9 @@ static void packets_feed(struct packets *ps)
 	uint32_t n = ps->left < PACKET_STEP ? (uint32_t)ps->left : PACKET_STEP, used = 0;
 	ocsd_datapath_resp_t r;
 
-	d->s.fed += n;
 	r = give(d, ps->p, n, &used);
 	if (!used || used > n)
 		used = n;
-	d->s.fed -= n - used;
 	if (OCSD_DATA_RESP_IS_FATAL(r)) {
 		packet_bad(ps, d->s.base, used, ps->p, d->s.id, d->s.cfg->proto, "REFUSED",
 			   "the library refused the bytes up to here");

@@ -213,7 +213,8 @@ def compare(tool, snapshot, index, name, form):
 
 def cut(a, b):
     """OpenCSD's STM reader shows bytes past the end of its input while it is not synchronised."""
-    return a[3] == "NOTSYNC" and abs(len(a[2]) - len(b[2])) <= 2 and a[2][:len(b[2]) - 1] == b[2][:-1]
+    n = len(b[2])
+    return a[3] == "NOTSYNC" and n <= len(a[2]) <= n + 3 and a[2][:n] == b[2]
 
 
 def packets(tool, snapshot, index, name, form):
