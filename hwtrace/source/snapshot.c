@@ -519,7 +519,25 @@ static void set_clock(struct snap *s)
 	}
 }
 
-static void set_facts(struct snap *s)
+/* "Cortex-A7, Cortex-A15": each type once. */
+static const char *core_types(struct snap *s)
+{
+	char text[256] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->ndevs; i++) {
+		const char *type = s->devs[i].type;
+		bool seen = !s->devs[i].core || !*type || n + strlen(type) + 3 > sizeof(text);
+
+		for (size_t k = 0; k < i && !seen; k++)
+			seen = s->devs[k].core && !strcmp(s->devs[k].type, type);
+		if (!seen)
+			n = (size_t)(stpcpy(stpcpy(text + n, n ? ", " : ""), type) - text);
+	}
+	return arena_str(&s->c->arena, text);
+}
+
+static int set_facts(struct snap *s)
 {
 	const char *v = value(&s->root, "snapshot", "version");
 	struct capture *c = s->c;
@@ -532,18 +550,17 @@ static void set_facts(struct snap *s)
 	v = value(&s->root, "snapshot", "description");
 	if (*v)
 		capture_fact(c, "description", "%s", v);
-	for (size_t i = 0; i < s->ndevs; i++) {
-		const struct dev *d = &s->devs[i];
+	for (size_t i = 0; i < s->ndevs && !*c->arch; i++) {
 		uint8_t arch = 0, profile = 0;
 
-		if (!d->core)
-			continue;
-		if (!*c->cpu)
-			c->cpu = d->type;
-		cs_core(d->type, &arch, &profile);
-		if (arch && !*c->arch)
+		if (s->devs[i].core && cs_core(s->devs[i].type, &arch, &profile))
 			c->arch = arch == 8 && profile == 'A' ? "aarch64" : "arm";
 	}
+	v = core_types(s);
+	if (!v)
+		return -ENOMEM;
+	c->cpu = v;
+	return 0;
 }
 
 /* snapshot.ini, or what stands in for it: an *.ini with [trace]. 0, 1 none, -ENOMEM. */
@@ -599,7 +616,9 @@ int snapshot_read(struct capture *c, const struct snapshot_dir *d, struct hwt_di
 	if (rc)
 		goto out;
 	set_clock(&s);
-	set_facts(&s);
+	rc = set_facts(&s);
+	if (rc)
+		goto out;
 	for (size_t i = 0; i < c->nbufs; i++)
 		bytes += c->bufs[i].nspans;
 	if (!bytes)

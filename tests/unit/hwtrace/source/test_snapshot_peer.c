@@ -220,6 +220,7 @@ static void juno(void **state)
 	assert_int_equal(g->proto, HWT_PROTO_STM);
 	assert_int_equal(g->trace_id, 0x20);
 	assert_string_equal(c->arch, "aarch64");
+	assert_string_equal(c->cpu, "Cortex-A53, Cortex-A57");
 	assert_int_equal(c->notes.n, 0);
 	capture_free(c);
 }
