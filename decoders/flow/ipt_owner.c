@@ -47,9 +47,29 @@ void ipt_owner_span(struct ipt_owner *o, const struct trace_buf *b, const struct
 	choose(o);
 }
 
+/*
+ * A stretch with one CR3 that began as the task came in by the schedule, and that ran user code,
+ * is over: the CR3 is that task's. Kernel threads keep the CR3 of the task before them, but run no
+ * user code. The schedule can be late by the grain of the trace's time, so two stretches must
+ * agree. With page-table isolation CR3 changes at each kernel entry and nothing is learned.
+ */
+static void learn(struct ipt_owner *o)
+{
+	unsigned i = (unsigned)(o->cr3 >> 12) % IPT_GUESSES;
+
+	if (o->held && o->user && o->m && o->cur.pid > 0) {
+		if (o->guess[i].cr3 == o->cr3 && o->guess[i].pid == o->cur.pid)
+			machine_set_aspace(o->m, o->cr3, o->cur.pid);
+		o->guess[i].cr3 = o->cr3;
+		o->guess[i].pid = o->cur.pid;
+	}
+	o->user = false;
+}
+
 void ipt_owner_cr3(struct ipt_owner *o, uint64_t cr3)
 {
 	if (cr3 != o->cr3) {
+		learn(o);
 		o->cr3 = cr3;
 		o->held = false;
 	}
@@ -72,15 +92,9 @@ int ipt_owner_step(struct ipt_owner *o, uint64_t now, struct hwt_event *ev)
 	       HWT_TIME_UNKNOWN) {
 		pid = o->cur.pid;
 		tid = o->cur.tid;
-		/*
-		 * One CR3 over the whole stay of a task that ran user code is that task's. A kernel
-		 * thread keeps the CR3 of the task before it, but never runs user code.
-		 */
-		if (o->held && o->user && pid > 0 && o->cr3 != HWT_NO_ADDR)
-			machine_set_aspace(o->m, o->cr3, pid);
+		learn(o);
 		r = machine_cursor_step(&o->cur);
 		o->held = o->cr3 != HWT_NO_ADDR;
-		o->user = false;
 		choose(o);
 		if (!o->started && machine_cursor_due(&o->cur) <= now)
 			continue;

@@ -11,6 +11,8 @@
 #include "../../hwtrace/machine/machine.h"
 #include "../../hwtrace/source/capture.h"
 
+#define IPT_GUESSES	64	/* a power of two */
+
 struct ipt_owner {
 	struct machine *m;
 	struct machine_cursor cur;
@@ -20,6 +22,8 @@ struct ipt_owner {
 	uint64_t cr3;		/* HWT_NO_ADDR: not known */
 	/* @cr3 did not change since the task of the schedule came in, and it ran user code */
 	bool held, user;
+	/* seen once: who ran with which CR3 */
+	struct { uint64_t cr3; int32_t pid; } guess[IPT_GUESSES];
 };
 
 void ipt_owner_init(struct ipt_owner *o, struct machine *m, const struct trace_buf *b);

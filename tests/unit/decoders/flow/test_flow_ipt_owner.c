@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whose code ran: two tasks with different code at one address, told apart by time and by CR3. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../support/ptenc.h"
+#include "../../../support/ptflow.h"
+
+#define L	0x401000
+
+static struct ptflow pf;
+static uint8_t bytes[4096];
+static char text[1 << 16];
+static struct ptenc e;
+
+/* Task 10 has one instruction before its branch at L, task 20 two; the kernel's is everyone's. */
+static void start(void)
+{
+	ptflow_init(&pf);
+	pf.tsc = (struct time_map){ .zero = 1000000, .mult = 1 };	/* ns = 1000000 + ticks */
+	ptflow_code(&pf, 10, L, "90 7500");
+	ptflow_code(&pf, 20, L, "90 90 7500");
+	ptflow_code(&pf, HWT_NONE, 0xffffffff81000000, "7500");
+	ptenc_init(&e, bytes, sizeof(bytes));
+}
+
+static void sched(uint64_t tsc, int32_t pid)
+{
+	assert_int_equal(machine_switch(pf.machine, 3, 1000000 + tsc, pid, pid, 0), 0);
+}
+
+/* A stretch of user code at time @tsc; each task's branch ends at another address, @end. */
+static void stay(uint64_t tsc, uint64_t end)
+{
+	ptenc_tsc(&e, tsc);
+	ptenc_pge(&e, L);
+	ptenc_tnt(&e, "N");
+	ptenc_fup(&e, end);
+	ptenc_pgd_noip(&e);
+}
+
+static const char *run(void)
+{
+	machine_sort(pf.machine);
+	assert_false(e.full);
+	pf.buf.nspans = 0;
+	ptflow_span(&pf, bytes, e.n);
+	return ptflow_run(&pf, text, sizeof(text));
+}
+
+static void test_by_time(void **state)
+{
+	start();
+	sched(100, 5);
+	sched(500, 10);
+	sched(1500, 20);
+	sched(2500, 10);
+	ptenc_psb_plus(&e, 0, false);
+	stay(1000, L + 3);
+	stay(1499, L + 3);
+	stay(1500, L + 4);
+	stay(2600, L + 3);
+	run();
+	assert_non_null(strstr(text, "switch 10>20\n"));
+	assert_non_null(strstr(text, "switch 20>10\n"));
+	assert_null(strstr(text, "switch 5>10\n"));	/* before the trace */
+	assert_null(strstr(text, "gap"));
+	assert_int_equal(pf.stats.insns, 2 + 2 + 3 + 2);
+	ptflow_fini(&pf);
+}
+
+/* No time in the trace: the schedule can not be used, and nothing is taken from it. */
+static void test_no_time(void **state)
+{
+	start();
+	sched(500, 10);
+	ptenc_psb_plus(&e, 0, false);
+	ptenc_pge(&e, 0xffffffff81000000);
+	ptenc_tnt(&e, "N");
+	ptenc_fup(&e, 0xffffffff81000002);
+	ptenc_pgd_noip(&e);
+	ptenc_pge(&e, L);
+	ptenc_tnt(&e, "N");
+	run();
+	assert_non_null(strstr(text, "ffffffff81000000-ffffffff81000000 1 branch\n"));
+	assert_non_null(strstr(text, "gap no-image"));
+	assert_null(strstr(text, "switch"));
+	ptflow_fini(&pf);
+}
+
+/* A thread's own buffer: neither schedule nor time is asked. */
+static void test_fixed(void **state)
+{
+	start();
+	sched(500, 10);
+	pf.buf.pid = 20;
+	pf.buf.tid = 21;
+	ptenc_psb_plus(&e, 0, false);
+	stay(1000, L + 4);
+	run();
+	assert_null(strstr(text, "gap"));
+	assert_int_equal(pf.stats.insns, 3);
+	ptflow_fini(&pf);
+}
+
+/*
+ * CR3 c10 and c20 are learned from two stays each; then the schedule is lost (HWT_NONE) and CR3
+ * alone tells.
+ */
+static void test_by_cr3(void **state)
+{
+	const uint64_t c10 = 0x10a000, c20 = 0x20b000;
+
+	start();
+	ptenc_psb_plus(&e, 0, false);
+	for (unsigned i = 0; i < 3; i++) {
+		sched(1000 + i * 1000, 10);
+		sched(1500 + i * 1000, 20);
+		ptenc_pip(&e, c10, false);
+		stay(1000 + i * 1000, L + 3);
+		ptenc_pip(&e, c20, false);
+		stay(1500 + i * 1000, L + 4);
+	}
+	sched(5000, HWT_NONE);
+	ptenc_pip(&e, c10, false);
+	stay(6000, L + 3);
+	ptenc_pip(&e, c20, false);
+	stay(7000, L + 4);
+	run();
+	assert_null(strstr(text, "gap"));
+	assert_int_equal(machine_aspace(pf.machine, c10), 10);
+	assert_int_equal(machine_aspace(pf.machine, c20), 20);
+	assert_int_equal(pf.stats.insns, 4 * (2 + 3));
+	ptflow_fini(&pf);
+}
+
+/* Code that changes with time: the version of the moment is walked. */
+static void test_versions(void **state)
+{
+	static const uint8_t later[] = { 0x90, 0x90, 0x90, 0x75, 0 };
+
+	start();
+	pf.buf.pid = pf.buf.tid = 10;
+	assert_int_equal(image_add_bytes(pf.image, 10, 1002000, L, later, sizeof(later), "jit"),
+			 0);
+	ptenc_psb_plus(&e, 0, false);
+	stay(1000, L + 3);
+	stay(2500, L + 5);
+	run();
+	assert_null(strstr(text, "gap"));
+	assert_int_equal(pf.stats.insns, 2 + 4);
+	ptflow_fini(&pf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_by_time), cmocka_unit_test(test_no_time),
+		cmocka_unit_test(test_fixed), cmocka_unit_test(test_by_cr3),
+		cmocka_unit_test(test_versions),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
