@@ -87,6 +87,7 @@ static const struct read_slot *lookup(struct hwt_image *img, const struct hwt_wh
 		return NULL;
 	*r = (struct read_slot){ .lo = s.lo, .hi = s.hi, .t0 = s.t0, .t1 = s.t1,
 				 .space = w->space, .pid = w->pid, .used = 2 };
+	img->warm = true;
 	*err = 0;
 	if (!s.part)
 		return NULL;

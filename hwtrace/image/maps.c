@@ -11,6 +11,9 @@
 
 void maps_forget(struct hwt_image *img)
 {
+	if (!img->warm)
+		return;
+	img->warm = false;
 	memset(img->reads, 0, sizeof(img->reads));
 	memset(img->entries, 0, sizeof(img->entries));
 }

@@ -150,6 +150,7 @@ struct hwt_image {
 	struct symtab kallsyms;
 	struct read_slot reads[READ_CACHE];
 	struct entry_slot entries[ENTRY_CACHE];
+	bool warm;		/* something is in @reads or @entries */
 };
 
 /* maps.c */

@@ -248,6 +248,7 @@ int image_entry(struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
 	if (!e->used || e->addr != addr || e->pid != w->pid || e->space != w->space ||
 	    w->time < e->t0 || w->time > e->t1) {
 		found = find(img, w, addr, &h);
+		img->warm = true;
 		*e = (struct entry_slot){ .addr = addr, .t0 = h.t0, .t1 = h.t1, .used = 1,
 					  .func = found ? h.start : HWT_NO_ADDR,
 					  .is = found && h.start == addr,
