@@ -362,8 +362,8 @@ static void call_json(struct run *r, const struct hwt_call *c)
 struct held {
 	struct hwt_call call;
 	bool full;
-	bool any;		/* a line was printed */
-	int32_t tid;		/* of the last line */
+	bool any;		/* a call was printed */
+	int32_t tid;		/* its thread */
 };
 
 static bool flush_held(struct run *r, struct held *h)
@@ -397,7 +397,7 @@ static bool print(struct run *r, struct held *h, const struct hwt_call *c)
 	/* threads that do nothing here need no line */
 	if (c->what == HWT_CALL_SWITCH)
 		return true;
-	if (h->any && c->ev.tid != h->tid) {
+	if (c->what != HWT_CALL_GAP && h->any && c->ev.tid != h->tid) {
 		struct hwt_call sw = *c;
 
 		sw.what = HWT_CALL_SWITCH;
@@ -405,8 +405,10 @@ static bool print(struct run *r, struct held *h, const struct hwt_call *c)
 			return false;
 		print_call(r, &sw);
 	}
-	h->any = true;
-	h->tid = c->ev.tid;
+	if (c->what != HWT_CALL_GAP) {
+		h->any = true;
+		h->tid = c->ev.tid;
+	}
 	h->call = *c;
 	h->full = true;
 	return c->what == HWT_CALL_ENTER || flush_held(r, h);
