@@ -29,7 +29,7 @@ static unsigned a32_unconditional(struct hwt_insn *o, uint32_t w)
 		       (uint64_t)(insn_signed(w, 23, 0) * 4 + (w >> 23 & 2)));
 		return HWT_INSN_CALL;
 	}
-	if ((w & 0xfe50ffff) == 0xf8100a00)	/* RFE */
+	if ((w & 0xfe500000) == 0xf8100000)	/* RFE */
 		return HWT_INSN_FAR_RETURN;
 	if ((w & 0xffffff00) == 0xf57ff000 && insn_bits(w, 7, 4) >= 4 && insn_bits(w, 7, 4) <= 6)
 		return HWT_INSN_BARRIER;	/* DSB, DMB, ISB */
@@ -59,7 +59,8 @@ static unsigned a32_load(uint32_t w)
 		return insn_bits(w, 19, 16) == SP || (w & 1u << SP) ? HWT_INSN_RETURN :
 			HWT_INSN_IJUMP;
 	}
-	if ((w & 0x0c50f000) == 0x0410f000 && (w & 0x02000010) != 0x02000010)	/* LDR */
+	if ((w & 0x0c50f000) == 0x0410f000 && (w & 0x02000010) != 0x02000010 &&
+	    (w & 0x01200000) != 0x00200000)		/* LDR, not LDRT */
 		return (w & 0x0fffffff) == 0x049df004 ? HWT_INSN_RETURN : HWT_INSN_IJUMP;
 	return HWT_INSN_OTHER;
 }
@@ -134,9 +135,9 @@ static unsigned t16_kind(struct hwt_insn *o, uint32_t h)
 		o->cond = 1;
 		return HWT_INSN_BRANCH;
 	}
+	if ((h & 0xff00) == 0x4700)		/* BX, BXNS; BLX, BLXNS */
+		return h & 0x80 ? HWT_INSN_ICALL : jump_to(insn_bits(h, 6, 3));
 	switch (h & 0xff87) {
-	case 0x4700: case 0x4704: return jump_to(insn_bits(h, 6, 3));	/* BX, BXNS */
-	case 0x4780: case 0x4784: return HWT_INSN_ICALL;		/* BLX, BLXNS */
 	case 0x4687: return jump_to(insn_bits(h, 6, 3));		/* MOV pc */
 	case 0x4487: return HWT_INSN_IJUMP;				/* ADD pc */
 	}
@@ -236,6 +237,8 @@ static unsigned t32_kind(struct hwt_insn *o, uint32_t w)
 		return insn_bits(w, 19, 16) == SP ? HWT_INSN_RETURN : HWT_INSN_IJUMP;
 	if (w == 0xf85dfb04)					/* LDR pc, [sp], #4 */
 		return HWT_INSN_RETURN;
+	if ((w & 0xfff0ff00) == 0xf850fe00 && insn_bits(w, 19, 16) != PC)	/* LDRT */
+		return HWT_INSN_OTHER;
 	if ((w & 0xfff0f000) == 0xf8d0f000 || (w & 0xfff0f800) == 0xf850f800 ||
 	    (w & 0xfff0ffc0) == 0xf850f000 || (w & 0xff7ff000) == 0xf85ff000)	/* LDR pc */
 		return HWT_INSN_IJUMP;

@@ -161,9 +161,13 @@ static void branch(struct x86 *x, unsigned kind, unsigned size)
 	p = x->p + x->pos - size;
 	rel = size == 1 ? (int8_t)p[0] : size == 2 ? (int16_t)insn_le16(p) : (int32_t)insn_le32(p);
 	to = x->o->addr + x->pos + (uint64_t)rel;
-	/* in 16-bit mode the address is linear: where the segment wraps is not known */
-	if (x->bits != 64)
-		to &= x->bits == 32 && osize(x) == 2 ? 0xffff : 0xffffffff;
+	/* addresses are linear: a 16-bit target wraps at 64 KiB, as if the segment began there */
+	if (x->bits == 16 && osize(x) == 2 && size == 1)
+		to &= 0xffffffff;
+	else if (x->bits == 16 && osize(x) == 2)
+		to = ((x->o->addr + x->pos) & 0xffff0000) | (to & 0xffff);
+	else if (x->bits != 64)
+		to &= osize(x) == 2 ? 0xffff : 0xffffffff;
 	x->o->kind = (uint8_t)kind;
 	x->o->cond = kind == HWT_INSN_BRANCH;
 	x->o->target = to;
