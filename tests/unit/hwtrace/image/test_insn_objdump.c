@@ -278,7 +278,8 @@ static void check(struct line *l, unsigned isa, struct sum *s)
 		s->unknown++;
 		return;
 	}
-	want = isa <= HWT_ISA_X86_16 ? x86_kind(l) : isa == HWT_ISA_A64 ? a64_kind(l) : arm_kind(l, isa);
+	want = isa <= HWT_ISA_X86_16 ? x86_kind(l) : isa == HWT_ISA_A64 ? a64_kind(l) :
+		arm_kind(l, isa);
 	if (!l->mnem[0]) {
 		s->unknown++;	/* prefixes only */
 		return;
