@@ -116,7 +116,7 @@ static void x86_64(void **state)
 		{ "d5 11 ff d0", HWT_INSN_ICALL, 0, NO, NULL },		/* call r16 or above */
 		{ "d5 80 af c1", HWT_INSN_OTHER, 0, NO, NULL },		/* imul, map 1 */
 		{ "d5 88 c7 c8", HWT_INSN_OTHER, 0, NO, NULL },
-		{ "62 f4 7c 18 81 c0 01 02 03 04", HWT_INSN_OTHER, 0, NO, NULL },	/* NDD add */
+		{ "62 f4 7c 18 81 c0 01 02 03 04", HWT_INSN_OTHER, 0, NO, NULL },
 		{ "62 f4 7d 18 81 c0 01 02", HWT_INSN_OTHER, 0, NO, NULL },
 		{ "62 f4 fc 18 f7 d8", HWT_INSN_OTHER, 0, NO, NULL },		/* NDD neg */
 		{ "62 f4 fc 08 f7 c0 01 02 03 04", HWT_INSN_OTHER, 0, NO, NULL },	/* ctest */
