@@ -298,7 +298,9 @@ int image_sections(struct hwt_image *img, const struct hwt_where *w, struct imag
 int hwt_image_map_at(const struct hwt_image *cimg, size_t i, struct hwt_map *out)
 {
 	struct hwt_image *img = (struct hwt_image *)(uintptr_t)cimg;
+	struct hwt_where w = { .time = HWT_TIME_UNKNOWN };
 	struct module *m;
+	uint8_t byte;
 
 	if (i >= img->nlist)
 		return 0;
@@ -307,8 +309,15 @@ int hwt_image_map_at(const struct hwt_image *cimg, size_t i, struct hwt_map *out
 		out->raw = 0;	/* the user's own file, known to be there */
 		return 1;
 	}
+	if (maps_name_only(out)) {
+		w.pid = out->pid;
+		out->missing = hwt_image_read(img, &w, out->addr, &byte, 1) != 1;
+		return 1;
+	}
 	m = module_get(img, out->path, out->raw, out->build_id, out->build_id_size);
-	if (m && module_is_file(out->path) && !module_open(img, m))
+	/* the vDSO is code without a file of its own; other such maps hold data */
+	if (m && (module_is_file(out->path) || !strncmp(out->path, "[vdso", 5)) &&
+	    !module_find(img, m))
 		out->missing = 1;
 	return 1;
 }

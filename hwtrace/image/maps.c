@@ -203,7 +203,7 @@ int maps_list(struct hwt_image *img, const struct hwt_map *m)
  * Recorders announce the kernel and its modules as maps of "[kernel.kallsyms]" or of relocatable
  * files, which hold no byte that ran. They must not hide a kcore or dump that does.
  */
-static bool name_only(const struct hwt_map *m)
+bool maps_name_only(const struct hwt_map *m)
 {
 	const char *path = m->path ? m->path : "", *ko;
 
@@ -230,7 +230,7 @@ int image_add_map(struct hwt_image *img, const struct hwt_map *m)
 	if (!part.mod)
 		return -ENOMEM;
 	copy.path = part.mod->path;
-	if (name_only(m))
+	if (maps_name_only(m))
 		return maps_list(img, &copy);
 	rc = maps_add(img, m->pid, m->from, m->addr, last, m->space, &part);
 	if (rc || seq == img->seq)

@@ -256,15 +256,24 @@ static bool search(struct hwt_image *img, struct module *m)
 	return try_in(img, m, img->sysroot, kept, true) || try_path(img, m, kept, true);
 }
 
-bool module_open(struct hwt_image *img, struct module *m)
+bool module_find(struct hwt_image *img, struct module *m)
 {
 	if (!m->tried) {
 		m->tried = true;
-		if (!search(img, m) && module_is_file(m->path))
-			notes_add(img->ns, HWT_NOTE_WARN, 93, m->path, HWT_NO_OFF,
-				  "code file not found");
+		search(img, m);
 	}
 	return m->file && !(m->obj && obj_relocatable(m->obj));
+}
+
+bool module_open(struct hwt_image *img, struct module *m)
+{
+	bool found = module_find(img, m);
+
+	if (!m->file && !m->noted && module_is_file(m->path)) {
+		m->noted = true;
+		notes_add(img->ns, HWT_NOTE_WARN, 93, m->path, HWT_NO_OFF, "code file not found");
+	}
+	return found;
 }
 
 /* A reader may have told the build-id of a file that it then names with its address. */

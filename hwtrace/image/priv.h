@@ -64,7 +64,7 @@ struct module {
 	uint8_t id[20], id_size;	/* recorded build-id */
 	uint8_t kind;		/* enum module_kind */
 	bool offered;		/* USER: stands in for a recorded file of its build-id or name */
-	bool tried, syms_tried, debug_tried, dwarf_tried;
+	bool tried, noted, syms_tried, debug_tried, dwarf_tried;
 };
 
 enum part_kind {
@@ -165,6 +165,8 @@ int maps_add_symbol(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t 
 		    uint64_t size, const char *name, const struct jit_lines *lines);
 /* Time of the last exec of @pid, or of the fork that made it; 0 if none is known. */
 uint64_t maps_last_reset(const struct hwt_image *img, int32_t pid);
+/* Maps of the kernel that name code but hold none. */
+bool maps_name_only(const struct hwt_map *m);
 /* Notes a map for listing. */
 int maps_list(struct hwt_image *img, const struct hwt_map *m);
 /* 1 found, 0 nothing there (@out->part NULL, ranges valid), negative error. */
@@ -183,6 +185,8 @@ struct module *module_get(struct hwt_image *img, const char *path, unsigned kind
 int module_user(struct hwt_image *img, struct module **out, const char *path,
 		struct hwt_diag *diag);
 /* Opens the file on the first call. True if its bytes are there. */
+bool module_find(struct hwt_image *img, struct module *m);
+/* The same, for who needs them: a file that is not there is noted, once. */
 bool module_open(struct hwt_image *img, struct module *m);
 /* The separate debug file's view, NULL if there is none. */
 struct obj *module_debug(struct hwt_image *img, struct module *m);

@@ -168,6 +168,35 @@ static void file_end(void **state)
 	assert_int_equal(f->ns.v[0].diag.id, 93);
 }
 
+/* A list of maps says what is missing, but only who needs the code makes a note. */
+static void listing(void **state)
+{
+	struct fix *f = *state;
+	static const struct { const char *path; int32_t pid; uint8_t raw, missing; } v[] = {
+		{ "a", 1, 1, 0 }, { "gone", 1, 1, 1 }, { "/gone/lib.so", 1, 0, 1 },
+		{ "[vdso]", 1, 0, 1 }, { "[heap]", 1, 0, 0 }, { "//anon", 1, 0, 0 },
+		{ "[kernel.kallsyms]_text", HWT_NONE, 0, 1 }, { "/gone/x.ko", HWT_NONE, 0, 1 },
+	};
+	struct hwt_map m;
+
+	for (size_t i = 0; i < 8; i++) {
+		m = (struct hwt_map){ .addr = 0x1000 * (i + 1), .size = 0x1000, .pid = v[i].pid,
+				      .path = v[i].path, .raw = v[i].raw };
+		assert_int_equal(image_add_map(f->img, &m), 0);
+	}
+	for (unsigned round = 0; round < 2; round++) {
+		for (size_t i = 0; i < 8; i++) {
+			assert_int_equal(hwt_image_map_at(f->img, i, &m), 1);
+			assert_string_equal(m.path, v[i].path);
+			assert_int_equal(m.missing, round && i == 7 ? 0 : v[i].missing);
+		}
+		/* memory of the kernel that another file holds is not missing */
+		map(f, HWT_NONE, 0, 0x8000, 16, "b", 0);
+	}
+	assert_int_equal(hwt_image_map_at(f->img, 10, &m), 0);
+	assert_int_equal(f->ns.n, 0);
+}
+
 /* 10^5 equal maps are one, in the list, for the clock of changes and in the sections. */
 static void repeats(void **state)
 {
@@ -407,6 +436,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(over_the_middle, setup, teardown),
 		cmocka_unit_test_setup_teardown(over_edges, setup, teardown),
 		cmocka_unit_test_setup_teardown(file_end, setup, teardown),
+		cmocka_unit_test_setup_teardown(listing, setup, teardown),
 		cmocka_unit_test_setup_teardown(repeats, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_spaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(pokes, setup, teardown),
