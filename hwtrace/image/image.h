@@ -81,7 +81,8 @@ uint64_t image_next_change(const struct hwt_image *img, const struct hwt_where *
 /*
  * 1 if @addr is the first instruction of a function, 0 if not, and *@func the start of the
  * function that
- * holds it (HWT_NO_ADDR if none). Must be cheap: called for each jump by flow at HWT_LEVEL_CALLS.
+ * holds it (HWT_NO_ADDR if none). The first instruction of an unlikely part that a compiler
+ * moved away ("f.cold") gives 0. Must be cheap: called for each jump by flow at HWT_LEVEL_CALLS.
  */
 int image_entry(struct hwt_image *img, const struct hwt_where *w, uint64_t addr, uint64_t *func);
 

@@ -23,6 +23,7 @@ struct sym {
 	const char *shown;	/* demangled, NULL until it was asked for */
 	const char *module;	/* kallsyms: "[name]" or the kernel; else NULL */
 	bool plt;		/* shown as "name@plt" */
+	bool match;		/* by the last hwt_image_find() */
 	bool hidden;		/* a bound of its neighbours only, no function */
 };
 
@@ -61,6 +62,7 @@ struct module {
 	struct obj *debug_obj;
 	struct symtab syms;
 	struct dwarf *dwarf;
+	uint64_t finds;		/* struct hwt_image.finds of @syms[].match */
 	uint8_t id[20], id_size;	/* recorded build-id */
 	uint8_t kind;		/* enum module_kind */
 	bool offered;		/* USER: stands in for a recorded file of its build-id or name */
@@ -150,6 +152,7 @@ struct hwt_image {
 	struct symtab kallsyms;
 	struct read_slot reads[READ_CACHE];
 	struct entry_slot entries[ENTRY_CACHE];
+	uint64_t finds;		/* calls of hwt_image_find() */
 	bool warm;		/* something is in @reads or @entries */
 };
 

@@ -239,6 +239,17 @@ int hwt_image_symbol(struct hwt_image *img, const struct hwt_where *w, uint64_t 
 	return 1;
 }
 
+/*
+ * Compilers move unlikely parts of a function elsewhere and name them "f.cold": they are entered
+ * by a jump that is no call.
+ */
+static bool is_part(const struct sym *s)
+{
+	const char *cold = strstr(s->name, ".cold");
+
+	return cold && (!cold[5] || cold[5] == '.');
+}
+
 int image_entry(struct hwt_image *img, const struct hwt_where *w, uint64_t addr, uint64_t *func)
 {
 	struct entry_slot *e = &img->entries[(addr ^ addr >> 10 ^ (uint32_t)w->pid) % ENTRY_CACHE];
@@ -251,7 +262,7 @@ int image_entry(struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
 		img->warm = true;
 		*e = (struct entry_slot){ .addr = addr, .t0 = h.t0, .t1 = h.t1, .used = 1,
 					  .func = found ? h.start : HWT_NO_ADDR,
-					  .is = found && h.start == addr,
+					  .is = found && h.start == addr && !is_part(h.sym),
 					  .space = w->space, .pid = w->pid };
 	}
 	*func = e->func;
@@ -336,6 +347,20 @@ static bool matches(struct hwt_image *img, struct sym *s, const char *pattern)
 	return !s->hidden && (!fnmatch(pattern, s->name, 0) || !fnmatch(pattern, shown(img, s), 0));
 }
 
+/* Which symbols of a file match; it is asked for once, however often the file is mapped. */
+static const struct symtab *match_all(struct hwt_image *img, struct module *m,
+				      const char *pattern)
+{
+	const struct symtab *t = symtab_module(img, m);
+
+	if (m->finds == img->finds)
+		return t;
+	m->finds = img->finds;
+	for (size_t i = 0; i < t->n; i++)
+		t->v[i].match = matches(img, &t->v[i], pattern);
+	return t;
+}
+
 /* Functions of the file that lie in this map. */
 static void find_in_map(struct hwt_image *img, const struct timed_item *it, const char *pattern,
 			struct ranges *r)
@@ -347,12 +372,12 @@ static void find_in_map(struct hwt_image *img, const struct timed_item *it, cons
 	if (s.part->kind != PART_FILE || !module_open(img, s.part->mod) ||
 	    !link_of(&s, it->addr, &base))
 		return;
-	t = symtab_module(img, s.part->mod);
+	t = match_all(img, s.part->mod, pattern);
 	for (size_t i = 0; i < t->n; i++) {
-		struct sym *f = &t->v[i];
+		const struct sym *f = &t->v[i];
 		uint64_t off = f->addr - base;
 
-		if (f->addr >= base && off <= it->last - it->addr && matches(img, f, pattern))
+		if (f->match && f->addr >= base && off <= it->last - it->addr)
 			add_range(r, it->addr + off, it->addr + off + (f->last - f->addr));
 	}
 }
@@ -371,6 +396,7 @@ size_t hwt_image_find(struct hwt_image *img, const char *pattern, uint64_t (*out
 	struct ranges r = { 0 };
 	size_t n = 0;
 
+	img->finds++;
 	for (uint32_t k = 0; k < img->nspaces; k++) {
 		const struct aspace *as = img->spaces[k];
 

@@ -364,7 +364,8 @@ static unsigned against_nm(struct fix *f, const char *file, uint64_t bias)
 		assert_int_equal(s.start, addr + bias);
 		if (size)
 			assert_int_equal(s.size, size);
-		assert_int_equal(image_entry(f->img, &w, addr + bias, &func), 1);
+		assert_int_equal(image_entry(f->img, &w, addr + bias, &func),
+				 !strstr(name, ".cold"));
 		assert_int_equal(func, addr + bias);
 		if (size > 1) {
 			assert_int_equal(image_entry(f->img, &w, addr + bias + 1, &func), 0);
@@ -489,6 +490,27 @@ static void compiled(void **state)
 		assert_int_equal(hwt_image_find(f->img, "$x", NULL, 0), 0);
 		teardown((void **)&f);
 	}
+}
+
+/* A part of a function that the compiler moved away is entered by a jump and is no function. */
+static void cold_part(void **state)
+{
+	static const char text[] = "__attribute__((cold, noinline)) int bad(int a) { "
+		"__asm__ volatile(\"\"); return a; }\n"
+		"int f(int a) { if (__builtin_expect(a == 7, 0)) return bad(a) * 3; return a; }\n"
+		"int main(int n, char **v) { return f(n); }\n";
+	struct hwt_where w = { .pid = HWT_NONE, .time = HWT_TIME_UNKNOWN };
+	struct fix *f = *state;
+	uint64_t r[2][2], func;
+
+	write_file("cold.c", text, sizeof(text) - 1);
+	sh("gcc -O2 -no-pie -o cold cold.c && nm cold | grep -q ' f.cold$'");
+	assert_int_equal(image_add_elf(f->img, HWT_NONE, in_dir("cold"), HWT_NO_ADDR, NULL), 0);
+	assert_int_equal(hwt_image_find(f->img, "f.cold", r, 2), 1);
+	assert_int_equal(image_entry(f->img, &w, r[0][0], &func), 0);
+	assert_int_equal(func, r[0][0]);
+	assert_int_equal(hwt_image_find(f->img, "f", r, 2), 1);
+	assert_int_equal(image_entry(f->img, &w, r[0][0], &func), 1);
 }
 
 /* 32 bits, and the other byte order. */
@@ -790,6 +812,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(bad_sections, setup, teardown),
 		cmocka_unit_test_setup_teardown(bss_and_base, setup, teardown),
 		cmocka_unit_test(compiled),
+		cmocka_unit_test_setup_teardown(cold_part, setup, teardown),
 		cmocka_unit_test(other_classes),
 		cmocka_unit_test_setup_teardown(thumb, setup, teardown),
 		cmocka_unit_test(search_order),
