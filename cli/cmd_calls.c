@@ -130,12 +130,14 @@ static void func_name(struct out *o, const struct func *f)
 	if (f->name) {
 		out_safe(o, f->name);
 		if (*f->module) {
+			const char *slash = strrchr(f->module, '/');
+
 			out_str(o, "  (");
-			out_safe(o, f->module);
+			out_safe(o, slash ? slash + 1 : f->module);
 			out_ch(o, ')');
 		}
 	} else if (f->addr == HWT_NO_ADDR) {
-		out_str(o, "(unknown address)");
+		out_str(o, "(not traced)");
 	} else {
 		out_hex(o, f->addr, 1);
 	}
@@ -262,7 +264,7 @@ static void name(struct run *r, const struct hwt_call *c)
 	struct out *o = r->out;
 
 	if (c->func == HWT_NO_ADDR) {
-		out_str(o, c->why == HWT_WHY_SYSCALL ? "(kernel)" : "(unknown address)");
+		out_str(o, "(not traced)");
 	} else if (hwt_image_symbol(r->show.image, &w, c->func, &sym) == 1) {
 		out_style(o, OUT_CYAN);
 		out_safe(o, sym.name);
@@ -281,6 +283,8 @@ static void enter_name(struct run *r, const struct hwt_call *c)
 	if (c->why != HWT_WHY_CALL && c->why <= HWT_WHY_SIGNAL) {
 		out_str(r->out, whys[c->why]);
 		out_ch(r->out, ' ');
+		if (c->ev.type == HWT_EV_EXCEPTION)
+			out_fmt(r->out, "%u ", c->ev.u.exc.number);
 	}
 	name(r, c);
 }

@@ -234,6 +234,8 @@ bool show_wanted(const struct show *v, const struct hwt_event *ev)
 	case HWT_EV_MAP:
 	case HWT_EV_CLOCK_SYNC:
 		return v->verbose;
+	case HWT_EV_ASPACE:
+		return v->verbose || (ev->u.aspace.valid & 7);
 	}
 	return true;
 }

@@ -26,6 +26,7 @@ struct frame {
 	uint8_t exc;		/* left by a return from exception, not by a return */
 	uint8_t any;		/* where it returns to was never seen: any place will do */
 	uint8_t inferred;
+	int16_t el;		/* exc: exception level that it was taken from, -1 not known */
 };
 
 struct thread {
@@ -35,6 +36,7 @@ struct thread {
 	int32_t base;		/* depth of v[0] */
 	uint64_t holes;		/* of this thread alone */
 	uint64_t off_addr;	/* of the last OFF */
+	int16_t el;		/* exception level now, -1 not known */
 	bool off_kernel;	/* the last OFF went into the kernel */
 	bool far_ret;		/* the event before was a far return: its ERET is the same */
 	bool far_call;		/* @pend waits for the exception that it makes (Arm) */
@@ -115,6 +117,7 @@ static struct thread *thread_of(struct hwt_calls *c, int64_t key)
 		return NULL;
 	t->key = key;
 	t->off_addr = HWT_NO_ADDR;
+	t->el = -1;
 	c->threads[k] = t;
 	c->nthreads++;
 	return t;
@@ -223,6 +226,7 @@ static int push(struct hwt_calls *c, struct thread *t, const struct frame *f,
 	t->v[t->n].enter_span = ev->span;
 	t->v[t->n].clock = ev->clock;
 	t->v[t->n].holes = thread_holes(c, t);
+	t->v[t->n].el = t->el;
 	t->n++;
 	return 0;
 }
@@ -322,19 +326,22 @@ static bool returns_to(const struct frame *f, uint64_t to)
 	return f->site != HWT_NO_ADDR && to > f->site && to - f->site <= 15;
 }
 
-/* The frame that comes back to @to; a return does not leave an exception, unless in a hole. */
-static int64_t find_return(const struct hwt_calls *c, const struct thread *t, uint64_t to)
+/*
+ * The frame that comes back to @to. Below an exception too: to come back there, the exception
+ * must have been left by something that was not seen as a return from it.
+ */
+static int64_t find_return(const struct thread *t, uint64_t to)
 {
-	for (uint32_t i = t->n; i-- > bottom(t);) {
+	for (uint32_t i = t->n; i-- > bottom(t);)
 		if (returns_to(&t->v[i], to))
 			return i;
-		if (t->v[i].exc && t->v[i].holes == thread_holes(c, t))
-			break;
-	}
 	return -1;
 }
 
-/* The frame of a function whose body is returned to at a place that made no call. */
+/*
+ * The frame of a function whose body is returned to at a place that made no call. Not below an
+ * exception, unless in a hole: its handler may use the same functions.
+ */
 static int64_t find_func(const struct hwt_calls *c, const struct thread *t, uint64_t func)
 {
 	for (uint32_t i = t->n; func != HWT_NO_ADDR && i-- > bottom(t);) {
@@ -430,7 +437,7 @@ static int on_return(struct hwt_calls *c, struct thread *t, const struct hwt_eve
 			unwind(c, t, t->n - 1, HWT_WHY_RETURN, HWT_WHY_RETURN, ev);
 		return 0;
 	}
-	i = find_return(c, t, to);
+	i = find_return(t, to);
 	if (i < 0)
 		return odd_return(c, t, ev);
 	unwind(c, t, (uint32_t)i, HWT_WHY_UNWIND, HWT_WHY_RETURN, ev);
@@ -469,6 +476,25 @@ static int on_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *
 	if (t->n && t->v[t->n - 1].exc)
 		unwind(c, t, t->n - 1, HWT_WHY_UNWIND, HWT_WHY_UNWIND, ev);
 	return 0;
+}
+
+/*
+ * Where the handler is not traced, no return from it is seen; but that the exception level is
+ * again the one from which the exception was taken.
+ */
+static void on_level(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
+{
+	int16_t el = ev->u.aspace.el;
+
+	if (!(ev->u.aspace.valid & 4) || el == t->el)
+		return;
+	for (uint32_t i = t->n; i-- > bottom(t);)
+		if (t->v[i].exc) {
+			if (t->v[i].el == el)
+				unwind(c, t, i, HWT_WHY_UNWIND, HWT_WHY_RETURN, ev);
+			break;
+		}
+	t->el = el;
 }
 
 static void on_gap(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
@@ -555,6 +581,9 @@ static int handle(struct hwt_calls *c, const struct hwt_event *ev)
 	case HWT_EV_GAP:
 		on_gap(c, t, ev);
 		break;
+	case HWT_EV_ASPACE:
+		on_level(c, t, ev);
+		return 0;
 	default:
 		/* keeps far_ret: address space and transactions may stand between */
 		return 0;

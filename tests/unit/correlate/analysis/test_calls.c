@@ -58,6 +58,7 @@ static const struct hwt_stream_ops script_ops = { script_next, script_close };
 #define ON(t, addr_) EV(ON, t, .u.at = { .addr = (addr_) })
 #define OFF(t, addr_) EV(OFF, t, .u.at = { .addr = (addr_) })
 #define CUT(t, addr_) EV(OFF, t, .flags = HWT_F_CUT, .u.at = { .addr = (addr_) })
+#define LEVEL(t, level) EV(ASPACE, t, .u.aspace = { .el = (level), .valid = 4 })
 #define GAP(t) EV(GAP, t, .u.gap = { .cause = HWT_GAP_OVERFLOW })
 #define ON_TID(e, n) ({ struct hwt_event e_ = e; e_.tid = (n); e_; })
 
@@ -173,6 +174,20 @@ static void interrupts(void **state)
 	EXPECT("+2000@0:call +8000@1:intr -8000@2:ret! -8000@1:ret -2000@0:ret",
 	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), RET(3, 0x8010, 0xa123),
 	       IRET(4, 0xa130, 0x2020), RET(5, 0x2030, 0x1015));
+	/* a return from exception that was taken for a jump: the interrupted code goes on */
+	EXPECT("+2000@0:call +8000@1:intr +8100@2:call -8100@2:ret -8000@1:unwind -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), CALL(3, 0x8010, 0x8100),
+	       RET(4, 0x8120, 0x8015), RET(5, 0x2030, 0x1015));
+	/* Arm, user code only: the handler is not traced, but the level comes back */
+	EXPECT("+2000@0:call +ffffffffffffffff@1:intr -ffffffffffffffff@1:ret +3000@1:call "
+	       "-3000@1:ret -2000@0:ret",
+	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, HWT_NO_ADDR), LEVEL(2, 1),
+	       ON(3, HWT_NO_ADDR), LEVEL(3, 0), CALL(4, 0x2024, 0x3000), RET(5, 0x3010, 0x2029),
+	       RET(6, 0x2030, 0x1015));
+	/* nested: the inner one was taken from level 1 */
+	EXPECT("+8000@0:intr +9000@1:intr -9000@1:ret -8000@0:ret",
+	       LEVEL(1, 0), EXC(1, 0x1020, 0x8000), LEVEL(1, 1), EXC(2, 0x8020, 0x9000),
+	       LEVEL(2, 2), LEVEL(3, 1), LEVEL(4, 0));
 	/* trace that begins in the handler */
 	EXPECT("+8100@0:call -8100@0:unwind -8000@-1:ret!",
 	       CALL(1, 0x8010, 0x8100), IRET(2, 0x8110, 0x1020));

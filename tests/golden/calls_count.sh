@@ -1,0 +1,23 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# A board's function calls, counted, against how often OpenCSD's own lister sees a range begin at each function's first instruction.
+. tests/golden/common
+need_captures
+need trc_pkt_lister
+need python3
+d=$CAP/arm/r5f-freertos/in
+"$HWT" calls --summary --jsonl "$d" --elf "$d/freertos.out" >"$TMP/l" 2>/dev/null || die "exit $?"
+trc_pkt_lister -ss_dir "$d" -decode -logfilename "$TMP/ppl" >/dev/null 2>&1
+python3 - "$TMP/l" "$TMP/ppl" <<'PY' || exit 1
+import collections, json, re, sys
+begin = collections.Counter(int(m[1], 16) for m in re.finditer(r"exec range=0x([0-9a-f]+):", open(sys.argv[2], errors="replace").read()))
+rows = [r for r in map(json.loads, open(sys.argv[1])) if r["type"] == "function" and "sym" in r]
+for r in rows:
+    if r["calls"] and r["calls"] != begin[int(r["addr"], 16)]:
+        sys.exit("%s: %d calls, %d ranges begin there" % (r["sym"], r["calls"], begin[int(r["addr"], 16)]))
+# a trace without holes inside leaves what it enters: all but the last open calls, none by guess
+lost = [r["sym"] for r in rows if r["inferred"] or r["unwound"] or not 0 <= r["calls"] - r["leaves"] <= 1]
+if lost:
+    sys.exit("not balanced: %s" % lost)
+print("# %d functions, %d calls" % (len(rows), sum(r["calls"] for r in rows)))
+PY
