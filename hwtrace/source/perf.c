@@ -14,24 +14,25 @@
 #define MAX_MEMBERS 65536	/* data.N files of a directory */
 #define PATH_SIZE 4096
 
+static bool has_magic(const struct file *f)
+{
+	return f->size >= 8 && (!memcmp(f->p, "PERFILE2", 8) || !memcmp(f->p, "2ELIFREP", 8) ||
+				!memcmp(f->p, "PERFFILE", 8));
+}
+
 static int perf_probe(const struct file *f, const char *path)
 {
-	char name[PATH_SIZE], magic[8];
-	FILE *in;
+	char name[PATH_SIZE];
+	struct file *data;
 	bool ok;
 
 	if (f)
-		return f->size >= 8 && (!memcmp(f->p, "PERFILE2", 8) ||
-					!memcmp(f->p, "2ELIFREP", 8) ||
-					!memcmp(f->p, "PERFFILE", 8)) ? 2 : 0;
-	if (snprintf(name, sizeof(name), "%s/data", path) >= (int)sizeof(name))
+		return has_magic(f) ? 2 : 0;
+	if (snprintf(name, sizeof(name), "%s/data", path) >= (int)sizeof(name) ||
+	    file_open(&data, name, NULL))
 		return 0;
-	in = fopen(name, "rbe");
-	if (!in)
-		return 0;
-	ok = fread(magic, 1, sizeof(magic), in) == sizeof(magic) &&
-		(!memcmp(magic, "PERFILE2", 8) || !memcmp(magic, "2ELIFREP", 8));
-	fclose(in);
+	ok = has_magic(data);
+	file_close(data);
 	return ok ? 2 : 0;
 }
 
