@@ -34,7 +34,7 @@ static unsigned body(uint32_t type)
 	return 0;
 }
 
-/* Who runs after the record at @c, whose header is read. */
+/* Who runs before and after the record at @c, whose header is read. */
 static void runs_next(struct cur *c, uint32_t type, uint16_t misc, struct lldb_switch *o)
 {
 	bool out = misc & PERF_RECORD_MISC_SWITCH_OUT;
@@ -54,6 +54,8 @@ static void runs_next(struct cur *c, uint32_t type, uint16_t misc, struct lldb_s
 		pid = tid = HWT_NONE;
 	o->pid = out ? other_pid : pid;
 	o->tid = out ? other_tid : tid;
+	o->prev_pid = out ? pid : other_pid;
+	o->prev_tid = out ? tid : other_tid;
 }
 
 int lldb_switches_next(struct lldb_switches *w, struct lldb_switch *o)
@@ -84,8 +86,10 @@ int lldb_switches_next(struct lldb_switches *w, struct lldb_switch *o)
 		runs_next(&rec, type, misc, o);
 		if (w->known && w->pid == o->pid && w->tid == o->tid)
 			continue;
-		o->prev_pid = w->pid;
-		o->prev_tid = w->tid;
+		if (w->known) {
+			o->prev_pid = w->pid;
+			o->prev_tid = w->tid;
+		}
 		w->pid = o->pid;
 		w->tid = o->tid;
 		w->known = true;

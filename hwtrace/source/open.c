@@ -52,22 +52,11 @@ static int unknown(const struct file *f, const char *path, const char *as, struc
 		return diag_set(diag, -HWT_E_FORMAT, f && !f->size ? 5 : 2, path, HWT_NO_OFF,
 				f && !f->size ? "the file is empty" : f ?
 				"its content is of no format known here" :
-				"a directory without snapshot.ini, trace.json or perf's data");
+				"a directory without snapshot.ini, trace.json or a perf.data in it");
 	for (unsigned i = 0; i < NSOURCES && n < sizeof(names); i++)
 		n += (size_t)snprintf(names + n, sizeof(names) - n, " %s", sources[i]->name);
 	return diag_set(diag, -EINVAL, 2, path, HWT_NO_OFF,
 			"there is no format \"%.60s\"; known are:%s", as, names);
-}
-
-/* perf writes directories too: the file "data" in them is a perf.data like any other. */
-static int data_file(struct file **f, char *buf, size_t size, const char *dir)
-{
-	struct stat st;
-
-	if (snprintf(buf, size, "%s/data", dir) >= (int)size || stat(buf, &st) ||
-	    !S_ISREG(st.st_mode))
-		return 0;
-	return file_open(f, buf, NULL);
 }
 
 static int user_code(struct capture *c, const struct hwt_open_opts *o, struct hwt_diag *diag)
@@ -123,7 +112,6 @@ int source_open(struct capture **out, const char *path, const struct hwt_open_op
 	const struct source *src = o->as ? by_name(o->as) : NULL;
 	struct file *f = NULL;
 	struct stat st;
-	char data[4096];
 	bool dir = strcmp(path, "-") && !stat(path, &st) && S_ISDIR(st.st_mode);
 	int rc;
 
@@ -136,16 +124,6 @@ int source_open(struct capture **out, const char *path, const struct hwt_open_op
 	}
 	if (!src)
 		src = by_content(f, path);
-	if (dir && (!src || src == &source_perf)) {
-		rc = data_file(&f, data, sizeof(data), path);
-		if (rc)
-			return diag_set(diag, rc, 1, data, HWT_NO_OFF, "can not open: %s",
-					hwt_strerror(rc));
-		if (f) {
-			path = data;
-			src = src ? src : by_content(f, path);
-		}
-	}
 	if (!src) {
 		rc = unknown(f, path, NULL, diag);
 		file_close(f);

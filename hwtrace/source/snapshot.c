@@ -83,7 +83,7 @@ static int load(struct snap *s, const char *name, struct ini *out, const struct 
 		return rc;
 	if (rc) {
 		notes_add(notes(s), HWT_NOTE_WARN, 62, from, at ? at->off : HWT_NO_OFF,
-			  "line %u: %s: %s", at ? at->line : 0, name, diag.text);
+			  at ? "%s: %s (line %u)" : "%s: %s", name, diag.text, at ? at->line : 0);
 		return 1;
 	}
 	path = arena_str(&s->c->arena, f->path);

@@ -86,7 +86,7 @@ static void wide(void **state)
 	two(30, 31);
 	put(400, 8);
 	start();
-	is(100, HWT_NONE, 11, 0);
+	is(100, 20, 11, 0);
 	assert_int_equal(s.flags, HWT_F_PREEMPT);
 	assert_int_equal(s.pid, 10);
 	is(200, 11, 0, 80);

@@ -158,14 +158,17 @@ static void bundles(void **state)
 	unlink(in_dir("trace.json"));
 }
 
-/* perf's directory form: what is in "data" is judged like a file */
+/* perf's directory form is known by what is in "data", which is not waited for */
 static void perf_directory(void **state)
 {
 	put("data", "PERFILE2", 8);
 	assert_true(try(dir, NULL) < 0);
 	assert_string_equal(diag.file, in_dir("data"));
 	put("data", "hello", 5);
-	fails(dir, NULL, -HWT_E_FORMAT, 2, "no format");
+	fails(dir, NULL, -HWT_E_FORMAT, 2, "directory");
+	unlink(in_dir("data"));
+	assert_int_equal(mkfifo(in_dir("data"), 0600), 0);
+	fails(dir, NULL, -HWT_E_FORMAT, 2, "directory");
 	unlink(in_dir("data"));
 }
 
