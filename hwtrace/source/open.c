@@ -52,7 +52,7 @@ static int unknown(const struct file *f, const char *path, const char *as, struc
 		return diag_set(diag, -HWT_E_FORMAT, f && !f->size ? 5 : 2, path, HWT_NO_OFF,
 				f && !f->size ? "the file is empty" : f ?
 				"its content is of no format known here" :
-				"a directory without snapshot.ini, trace.json or a perf.data in it");
+				"a directory without snapshot.ini, trace.json or perf data");
 	for (unsigned i = 0; i < NSOURCES && n < sizeof(names); i++)
 		n += (size_t)snprintf(names + n, sizeof(names) - n, " %s", sources[i]->name);
 	return diag_set(diag, -EINVAL, 2, path, HWT_NO_OFF,
