@@ -72,6 +72,19 @@ struct flow {
 	int rc;
 };
 
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+/* OpenCSD 1.3.3 never frees the 32 bytes that hold the element callback of a tree. */
+const char *__lsan_default_suppressions(void);
+
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:ocsd_dt_set_gen_elem_outfn\n";
+}
+#endif
+
 const char *flow_ocsd_version(void)
 {
 	static char text[32];
@@ -86,10 +99,12 @@ const char *flow_ocsd_version(void)
 /* What a packet type means for the bytes of the packet. */
 enum use { USE_GOOD, USE_SYNC, USE_UNSYNC, USE_BAD, USE_CUT, USE_OVERFLOW, USE_DISCARD };
 
-static enum use use_etm4(int type)
+#define ETM4_ASYNC_SIZE 12	/* bytes; zeros before it come one by one under its name */
+
+static enum use use_etm4(int type, uint32_t size)
 {
 	switch (type) {
-	case ETM4_PKT_I_ASYNC:		return USE_SYNC;
+	case ETM4_PKT_I_ASYNC:		return size == ETM4_ASYNC_SIZE ? USE_SYNC : USE_UNSYNC;
 	case ETM4_PKT_I_NOTSYNC:	return USE_UNSYNC;
 	case ETM4_PKT_I_INCOMPLETE_EOT:	return USE_CUT;
 	case ETM4_PKT_I_BAD_SEQUENCE:
@@ -140,7 +155,7 @@ static enum use use_stm(int type)
 }
 
 /* Type of any packet and what it means. */
-static enum use packet_use(ocsd_trace_protocol_t proto, const void *pkt, int *type)
+static enum use packet_use(ocsd_trace_protocol_t proto, const void *pkt, uint32_t size, int *type)
 {
 	switch (proto) {
 	case OCSD_PROTOCOL_ETMV3:
@@ -154,7 +169,7 @@ static enum use packet_use(ocsd_trace_protocol_t proto, const void *pkt, int *ty
 		return use_stm(*type);
 	default:
 		*type = ((const ocsd_etmv4_i_pkt *)pkt)->type;
-		return use_etm4(*type);
+		return use_etm4(*type, size);
 	}
 }
 
@@ -171,6 +186,7 @@ static ocsd_datapath_resp_t give(struct dec *d, const uint8_t *p, uint32_t n, ui
 		d->given = n;
 		p = d->pad;
 	}
+	d->s.end = d->s.base + n;
 	return ocsd_dt_process_data(d->tree, OCSD_OP_DATA, (ocsd_trc_index_t)d->s.base, n, p,
 				    used);
 }
@@ -662,6 +678,9 @@ static ocsd_datapath_resp_t element(const void *ctx, const ocsd_trc_index_t inde
 	uint64_t off = src_off(&d->s, (uint32_t)index);
 	struct hwt_event ev;
 
+	/* some elements of 1.3.3 (Q) come with an index that was never set */
+	if (off >= d->s.end || off < d->s.start)
+		off = d->s.last_off;
 	if (e->has_cc && !d->f->counts_only)
 		cycles(d, e, off);
 	switch (e->elem_type) {
@@ -773,6 +792,24 @@ static void packet_context(struct dec *d, const void *pkt)
 	}
 }
 
+/* Speculation is resolved in a stream whose trace unit has none (TRCIDR8.MAXSPEC is 0). */
+static bool unexpected(const struct dec *d)
+{
+	if (d->proto != OCSD_PROTOCOL_ETMV4I || d->s.cfg->r.etm4.idr8)
+		return false;
+	switch (d->last_type) {
+	case ETM4_PKT_I_COMMIT:
+	case ETM4_PKT_I_CANCEL_F1:
+	case ETM4_PKT_I_CANCEL_F1_MISPRED:
+	case ETM4_PKT_I_MISPREDICT:
+	case ETM4_PKT_I_CANCEL_F2:
+	case ETM4_PKT_I_CANCEL_F3:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void monitor(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
 		    const void *pkt, const uint32_t size, const uint8_t *bytes)
 {
@@ -784,7 +821,7 @@ static void monitor(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc
 	if (op != OCSD_OP_DATA || !pkt)
 		return;
 	off = src_off(s, (uint32_t)index);
-	use = packet_use(d->proto, pkt, &d->last_type);
+	use = packet_use(d->proto, pkt, size, &d->last_type);
 	switch (use) {
 	case USE_BAD:
 		if (!s->hunting)
@@ -812,6 +849,8 @@ static void monitor(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc
 			d->overflow_told = use == USE_OVERFLOW;
 		}
 	}
+	if (use == USE_GOOD && !s->hunting && unexpected(d))
+		src_hole(s, off, 0, HWT_GAP_BAD_PACKET, d->last_type);
 	if (d->live_code && use == USE_GOOD)
 		packet_context(d, pkt);
 }
@@ -835,16 +874,28 @@ static void gap(struct flow *f, uint64_t off, uint64_t bytes, uint64_t lost, uns
 	emit_event(&f->emit, f->emit.ncpus > 1 && id < NSLOTS ? id : 0, &ev);
 }
 
-/* Tells the bytes of ids that nobody decodes; at most EMIT_RING of them, and the ring is empty. */
+/* The earliest bytes of an id that nobody decodes; OTHERS if there are none. */
+static unsigned first_other(const struct flow *f)
+{
+	unsigned best = OTHERS;
+
+	for (unsigned id = 0; id < OTHERS; id++) {
+		if (f->other[id].bytes && (best == OTHERS || f->other[id].off < f->other[best].off))
+			best = id;
+	}
+	return best;
+}
+
+/* Tells those bytes, by place; the ring is empty and holds more events than there are ids. */
 static void tell_others(struct flow *f)
 {
+	unsigned id;
+
 	f->other_since = 0;
-	for (unsigned id = 0; id < OTHERS; id++) {
+	while ((id = first_other(f)) < OTHERS) {
 		struct others *o = &f->other[id];
 		struct dec *d = id < NSLOTS ? f->by_id[id] : NULL;
 
-		if (!o->bytes)
-			continue;
 		gap(f, o->off, o->bytes, 0, d ? HWT_GAP_NO_DECODER : HWT_GAP_RESERVED,
 		    d ? d->refused : 0, id);
 		o->bytes = 0;
@@ -899,7 +950,7 @@ static void dec_reset(struct dec *d, unsigned cause)
 static unsigned fatal_cause(const struct dec *d)
 {
 	if (d->proto == OCSD_PROTOCOL_ETMV4I) {
-		if (use_etm4(d->last_type) == USE_BAD)
+		if (use_etm4(d->last_type, 0) == USE_BAD)
 			return HWT_GAP_BAD_PACKET;
 		if (d->last_type >= ETM4_PKT_I_Q && d->last_type < ETE_PKT_I_SRC_ADDR_MATCH)
 			return HWT_GAP_NO_PATH;
@@ -1008,6 +1059,7 @@ static void span_begin(struct flow *f, const struct trace_span *sp)
 	for (unsigned i = 0; i < f->ndecs; i++) {
 		struct src *s = &f->decs[i].s;
 
+		s->start = s->end = s->last_off = sp->pos;
 		s->span_pid = sp->pid != HWT_NONE ? sp->pid : f->buf->pid;
 		s->span_tid = sp->tid != HWT_NONE ? sp->tid : f->buf->tid;
 		s->pid = s->code_pid = s->span_pid;
@@ -1324,7 +1376,7 @@ static void list(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_in
 
 	if (op != OCSD_OP_DATA || !pkt)
 		return;
-	use = packet_use(d->proto, pkt, &d->last_type);
+	use = packet_use(d->proto, pkt, n, &d->last_type);
 	if (d->proto == OCSD_PROTOCOL_STM && use == USE_UNSYNC && off >= d->s.base &&
 	    off < d->s.base + d->given) {
 		/* without the bytes that are not there, see give() */

@@ -29,7 +29,8 @@ struct src {
 	bool fed_any;			/* since the last start */
 	/* since the last start; in packets; of those, in holes */
 	uint64_t fed, packed, holed;
-	uint64_t base;			/* offset of what is fed now */
+	uint64_t base, end;		/* offsets of what is fed now */
+	uint64_t start;			/* offset of the span */
 	bool hunting;			/* packets are not used until the next A-sync */
 	uint16_t hunt_cause;
 	int32_t hunt_code;
