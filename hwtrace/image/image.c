@@ -171,6 +171,11 @@ uint64_t image_next_change(const struct hwt_image *img, const struct hwt_where *
 	return own < all ? own : all;
 }
 
+int image_has_pokes(const struct hwt_image *img)
+{
+	return img->npokes != 0;
+}
+
 static int cmp_range(const void *a, const void *b)
 {
 	const struct page_range *x = a, *y = b;

@@ -77,6 +77,11 @@ int image_sections(struct hwt_image *img, const struct hwt_where *w, struct imag
  * never.
  */
 uint64_t image_next_change(const struct hwt_image *img, const struct hwt_where *w);
+/*
+ * 1 if image_add_bytes() was used: bytes may then change at times that image_next_change() leaves
+ * out.
+ */
+int image_has_pokes(const struct hwt_image *img);
 
 /*
  * 1 if @addr is the first instruction of a function, 0 if not, and *@func the start of the

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "expand.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../hwtrace/image/image.h"
+
+#define BATCH	64	/* events taken from upstream at once */
+#define WINDOW	1024	/* bytes of code read at once */
+#define LONGEST	16	/* no instruction is longer */
+
+/* Code bytes of one address space while its maps stay as they are. */
+struct window {
+	uint64_t base, until;	/* first address; base ns from which it may be stale */
+	uint64_t from;		/* base ns at which it was read */
+	size_t n;		/* bytes valid */
+	int32_t pid;
+	uint8_t code[WINDOW];
+};
+
+struct expand {
+	struct hwt_stream s;
+	struct hwt_stream *up;
+	struct hwt_image *image;
+	struct hwt_addr_range *addrs;
+	size_t naddrs;
+	struct hwt_event in[BATCH];
+	int n, i;		/* events in @in, next one */
+	bool walking;		/* in[i - 1] is a RANGE with @left instructions to go from @pc */
+	bool ended;
+	bool gave;		/* something of @in went out */
+	uint64_t pc;
+	uint32_t left;
+	struct window w;
+};
+
+static bool window_holds(const struct window *w, const struct hwt_event *ev, uint64_t pc)
+{
+	if (!w->n || w->pid != ev->pid || pc - w->base >= w->n)
+		return false;
+	/* the last bytes may lack the rest of an instruction, unless the code itself ends there */
+	if (pc - w->base > w->n - (w->n < LONGEST ? w->n : LONGEST) && w->n == WINDOW)
+		return false;
+	return ev->time == w->from || (ev->time >= w->from && ev->time < w->until);
+}
+
+/* Decodes the instruction at @pc as it was at the event's time. */
+static int insn_at(struct expand *x, const struct hwt_event *ev, uint64_t pc, struct hwt_insn *out)
+{
+	struct window *w = &x->w;
+
+	if (!window_holds(w, ev, pc)) {
+		struct hwt_where where = { .pid = ev->pid, .time = ev->time };
+		int n = hwt_image_read(x->image, &where, pc, w->code, sizeof(w->code));
+
+		w->n = n > 0 ? (size_t)n : 0;
+		if (!w->n)
+			return n < 0 ? n : -ENOENT;
+		w->base = pc;
+		w->pid = ev->pid;
+		w->from = ev->time;
+		w->until = image_has_pokes(x->image) ? 0 : image_next_change(x->image, &where);
+	}
+	return hwt_insn_decode(out, ev->u.range.isa, pc, w->code + (pc - w->base),
+			       w->n - (size_t)(pc - w->base));
+}
+
+static bool wanted(const struct expand *x, uint64_t addr)
+{
+	for (size_t i = 0; i < x->naddrs; i++)
+		if (addr >= x->addrs[i].lo && addr <= x->addrs[i].hi)
+			return true;
+	return x->naddrs == 0;
+}
+
+/* The walk can not go on: what is not proven becomes a hole. */
+static void broken(struct expand *x, const struct hwt_event *range, int rc, struct hwt_event *out)
+{
+	*out = *range;
+	out->type = HWT_EV_GAP;
+	out->flags = 0;
+	memset(&out->u, 0, sizeof(out->u));
+	out->u.gap.addr = x->pc;
+	out->u.gap.cause = rc == -ENOENT ? HWT_GAP_NO_IMAGE : HWT_GAP_BAD_IMAGE;
+	out->u.gap.trace_id = range->u.range.trace_id;
+	out->u.gap.code = rc;
+	x->walking = false;
+}
+
+/* One step of the walk; returns how many events it gave (0 or 1). */
+static int walk(struct expand *x, struct hwt_event *out)
+{
+	const struct hwt_event *range = &x->in[x->i - 1];
+	bool last = x->left == 1;
+	struct hwt_insn in;
+	int rc = insn_at(x, range, x->pc, &in);
+
+	if (rc < 0 && last && x->pc == range->u.range.last && range->u.range.last_size) {
+		/*
+		 * its bytes are gone or unknown to our tables, but the flow decoder saw it end
+		 * here
+		 */
+		in = (struct hwt_insn){ .size = range->u.range.last_size };
+		rc = 0;
+	}
+	if (rc < 0 || last != (x->pc == range->u.range.last)) {
+		broken(x, range, rc, out);
+		return 1;
+	}
+	if (last)
+		x->walking = false;
+	if (wanted(x, x->pc)) {
+		*out = *range;
+		out->type = HWT_EV_INSN;
+		out->u.range.first = out->u.range.last = x->pc;
+		out->u.range.insns = 1;
+		out->u.range.last_size = in.size;
+		if (!last) {
+			out->u.range.kind = in.kind;
+			out->flags &= (uint8_t)~(HWT_F_TAKEN | HWT_F_COND);
+		}
+		rc = 1;
+	}
+	x->pc += in.size;
+	x->left--;
+	return rc;
+}
+
+static int expand_next(struct hwt_stream *s, struct hwt_event *ev, int max)
+{
+	struct expand *x = hwt_container_of(s, struct expand, s);
+	int n = 0, rc;
+
+	while (n < max) {
+		if (x->walking) {
+			rc = walk(x, &ev[n]);
+			x->gave |= rc != 0;
+			n += rc;
+			continue;
+		}
+		if (x->i == x->n) {
+			/* events carry pointers that live until the next call upstream */
+			if (n || x->ended)
+				break;
+			/* a whole batch was dropped: tell the time reached */
+			if (x->n && !x->gave) {
+				ev[n] = (struct hwt_event){
+					.type = HWT_EV_NONE, .time = x->in[x->n - 1].time,
+					.span = HWT_SPAN_UNKNOWN, .cpu = x->in[x->n - 1].cpu,
+					.clock = x->in[x->n - 1].clock,
+					.pid = HWT_NONE, .tid = HWT_NONE,
+				};
+				x->n = x->i = 0;
+				return 1;
+			}
+			x->i = 0;
+			x->gave = false;
+			x->n = hwt_stream_next(x->up, x->in, BATCH);
+			if (x->n <= 0) {
+				rc = x->n;
+				x->n = 0;
+				x->ended = rc != -EAGAIN;
+				return rc;
+			}
+		}
+		if (x->in[x->i].type == HWT_EV_RANGE && x->in[x->i].u.range.insns) {
+			x->pc = x->in[x->i].u.range.first;
+			x->left = x->in[x->i].u.range.insns;
+			x->walking = true;
+		} else {
+			ev[n++] = x->in[x->i];
+			x->gave = true;
+		}
+		x->i++;
+	}
+	return n;
+}
+
+static void expand_close(struct hwt_stream *s)
+{
+	struct expand *x = hwt_container_of(s, struct expand, s);
+
+	hwt_stream_close(x->up);
+	free(x->addrs);
+	free(x);
+}
+
+static const struct hwt_stream_ops expand_ops = { expand_next, expand_close };
+
+int expand_new(struct hwt_stream **out, struct hwt_image *image, const struct hwt_interest *want,
+	       struct hwt_stream *up)
+{
+	struct expand *x = calloc(1, sizeof(*x));
+
+	if (x && want->naddrs) {
+		x->addrs = calloc(want->naddrs, sizeof(*x->addrs));
+		if (x->addrs)
+			memcpy(x->addrs, want->addrs, want->naddrs * sizeof(*x->addrs));
+	}
+	if (!x || (want->naddrs && !x->addrs)) {
+		free(x);
+		hwt_stream_close(up);
+		return -ENOMEM;
+	}
+	x->naddrs = want->naddrs;
+	x->s.ops = &expand_ops;
+	x->s.name = up->name;
+	x->up = up;
+	x->image = image;
+	*out = &x->s;
+	return 0;
+}
