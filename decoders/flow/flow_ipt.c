@@ -13,6 +13,7 @@
 #if __has_include(<intel-pt.h>)
 #include <intel-pt.h>
 
+#include "ipt_bridge.h"
 #include "ipt_code.h"
 #include "ipt_owner.h"
 #include "ipt_scan.h"
@@ -59,7 +60,11 @@ struct flow_ipt {
 	uint8_t *copy;			/* the run without foreign packets, or NULL */
 	struct ipt_foreign_walk walk;
 	struct ipt_foreign item;	/* waits for its event; size 0: none */
-	struct pt_block_decoder *dec;
+	struct pt_block_decoder *dec;	/* the one that works: that of the run, or @over */
+	struct pt_block_decoder *whole, *over;
+	struct ipt_bridge bridge;
+	uint64_t base, least;		/* in the span: first byte of @dec, and of what is new */
+	uint64_t bridge_end;		/* PSB or end of the run to which @over goes */
 	int status;
 	uint64_t sync;			/* offset in the span of the PSB that was reached last */
 	uint64_t ovf;			/* no OVF that was not told of lies before this */
@@ -103,7 +108,8 @@ static uint64_t at(const struct flow_ipt *f)
 
 	if (pt_blk_get_offset(f->dec, &off) < 0)
 		return f->sync;
-	return f->seg.begin + off;
+	off += f->base;
+	return off > f->least ? off : f->least;
 }
 
 static struct hwt_event event(struct flow_ipt *f, unsigned type, uint64_t off)
@@ -413,45 +419,193 @@ static unsigned cause_of(enum pt_error_code code)
 	}
 }
 
-static void sync_at(struct flow_ipt *f, uint64_t off)
+static void start_at(struct flow_ipt *f, uint64_t off)
 {
-	f->sync = off;
-	f->cbr = 0;
 	moved(f);
 	f->block = (struct pt_block){ 0 };
-	f->ovf = off;
-	f->status = pt_blk_sync_set(f->dec, off - f->seg.begin);
+	f->status = pt_blk_sync_set(f->dec, off);
 	f->tracing = f->status >= 0 && !(f->status & pts_ip_suppressed);
 	f->steps++;
+}
+
+/* The PSB at @off of the span. */
+static void sync_at(struct flow_ipt *f, uint64_t off)
+{
+	pt_blk_free_decoder(f->over);
+	f->over = NULL;
+	f->dec = f->whole;
+	f->base = f->seg.begin;
+	f->least = f->sync = f->ovf = off;
+	f->cbr = 0;
+	ipt_bridge_period(&f->bridge, off);
+	pt_blk_set_image(f->dec, f->cur->img);
+	start_at(f, off - f->seg.begin);
+}
+
+/* What the library is given of the run. */
+static const uint8_t *bytes_at(const struct flow_ipt *f, uint64_t off)
+{
+	return f->copy ? f->copy + (off - f->seg.begin) : span_of(f)->p + off;
 }
 
 /* PSB in the run at or after @off, or its end. */
 static uint64_t next_psb(const struct flow_ipt *f, uint64_t off)
 {
-	const uint8_t *p = f->copy ? f->copy : span_of(f)->p + f->seg.begin;
-
 	if (off >= f->seg.end)
 		return f->seg.end;
-	return off + ipt_sync_forward(p + (off - f->seg.begin), f->seg.end - off);
+	return off + ipt_sync_forward(bytes_at(f, off), f->seg.end - off);
 }
 
 /* The last PSB that the library has read, at least f->sync. */
 static uint64_t last_psb(const struct flow_ipt *f)
 {
-	const uint8_t *p = f->copy ? f->copy : span_of(f)->p + f->seg.begin;
 	uint64_t off = at(f), n = off > f->sync ? off - f->sync : 0, psb;
 
-	psb = ipt_sync_backward(p + (f->sync - f->seg.begin), n);
+	psb = ipt_sync_backward(bytes_at(f, f->sync), n);
 	return psb < n ? f->sync + psb : f->sync;
 }
 
-/* Flow can not go on: a hole up to the next PSB. */
+/* End of the PSB group at @psb, so that code up to the address in it can be walked. */
+static uint64_t group_end(const struct flow_ipt *f, uint64_t psb)
+{
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+	uint64_t off = psb;
+
+	for (int i = 0; i < 32 && off < f->seg.end; i++) {
+		int n = ipt_packet_decode(&pkt, &ctx, bytes_at(f, off), f->seg.end - off);
+
+		if (n < 0)
+			break;
+		off += (unsigned)n;
+		if (pkt.kind == IPT_PSBEND)
+			return off;
+	}
+	return psb;
+}
+
+/* What a packet in a hole says that must not be missed. */
+static void passed(struct flow_ipt *f, const struct ipt_packet *pkt)
+{
+	switch (pkt->kind) {
+	case IPT_PIP:
+		ipt_owner_cr3(&f->owner, pkt->payload);
+		choose_image(f);
+		break;
+	case IPT_TSC:
+		take_tsc(f, pkt->payload);
+		break;
+	case IPT_OVF:
+		ipt_owner_lost(&f->owner);
+		choose_image(f);
+		break;
+	}
+}
+
+static bool has_code(struct flow_ipt *f, uint64_t ip)
+{
+	struct hwt_where w = where(f);
+	uint8_t byte;
+
+	return ip != HWT_NO_ADDR && hwt_image_read(f->image, &w, ip, &byte, 1) > 0;
+}
+
+/*
+ * Brings the reader of the bridge to the first packet that flow did not use. The library was at
+ * @off, but has read ahead; if flow broke at the address @addr that a packet before named, what
+ * follows that packet was not used.
+ */
+static uint64_t unused(struct flow_ipt *f, const uint8_t *p, uint64_t off, uint64_t addr)
+{
+	struct ipt_bridge *b = &f->bridge, named = { 0 };
+	struct ipt_packet pkt;
+	uint64_t ip;
+
+	while (b->at < off && ipt_bridge_read(b, p, off, &pkt, &ip))
+		if (ip == addr && ip != HWT_NO_ADDR)
+			named = *b;
+	if (named.at)
+		*b = named;
+	return b->at;
+}
+
+/*
+ * The first packet before @psb that names an address with code: true, the reader is behind it and
+ * *@kind, *@ip and *@pkt_at tell it.
+ */
+static bool find_restart(struct flow_ipt *f, const uint8_t *p, uint64_t psb, unsigned *kind,
+			 uint64_t *ip, uint64_t *pkt_at, uint64_t *ovf)
+{
+	struct ipt_packet pkt;
+
+	*ovf = HWT_NO_OFF;
+	for (;;) {
+		*pkt_at = f->bridge.at;
+		if (!ipt_bridge_read(&f->bridge, p, psb, &pkt, ip))
+			return false;
+		passed(f, &pkt);
+		*kind = pkt.kind;
+		switch (pkt.kind) {
+		case IPT_OVF:
+			*ovf = *pkt_at;
+			break;
+		case IPT_TIP_PGD:
+			*ovf = HWT_NO_OFF;
+			break;
+		case IPT_FUP:	/* it may only say where flow is, as after an OVF */
+			if (*ovf != HWT_NO_OFF || !ipt_fup_has_target(p, f->bridge.at, psb))
+				*kind = IPT_TIP;
+			/* fallthrough */
+		case IPT_TIP:
+		case IPT_TIP_PGE:
+			if (has_code(f, *ip))
+				return true;
+			*ovf = HWT_NO_OFF;
+			break;
+		}
+	}
+}
+
+/* Lets flow go on behind a hole at @off, before the PSB at @psb. */
+static bool bridge(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, uint64_t off,
+		   uint64_t psb)
+{
+	const uint8_t *p = bytes_at(f, f->seg.begin) - f->seg.begin;
+	uint64_t to = group_end(f, psb), ip, pkt_at, ovf;
+	struct pt_config cfg = f->cfg;
+	unsigned kind;
+	size_t n;
+
+	off = unused(f, p, off, addr);
+	if (!find_restart(f, p, psb, &kind, &ip, &pkt_at, &ovf))
+		return false;
+	n = ipt_bridge_make(&f->bridge, p, to, kind, ip, f->tsc, &cfg.begin);
+	if (!n)
+		return false;
+	cfg.end = cfg.begin + n + (to - f->bridge.at);
+	pt_blk_free_decoder(f->over);
+	f->over = pt_blk_alloc_decoder(&cfg);
+	if (!f->over)
+		return false;
+	gap(f, cause, code, off, pkt_at - off, addr);
+	if (ovf != HWT_NO_OFF)
+		lost(f, HWT_GAP_OVERFLOW, 0, ovf);
+	f->dec = f->over;
+	f->base = f->bridge.at - n;
+	f->least = f->ovf = f->bridge.at;
+	f->bridge_end = psb;
+	pt_blk_set_image(f->dec, f->cur->img);
+	start_at(f, 0);
+	return true;
+}
+
+/* Flow can not go on: a hole up to the next address that is known, or the next PSB. */
 static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
 {
 	uint64_t off = at(f), psb = last_psb(f), next;
 
-	take_time(f);
-	ipt_owner_lost(&f->owner);
+	if (f->dec == f->whole)
+		take_time(f);
 	/* the library reads ahead: it may be past a PSB that flow did not come to */
 	if (psb > f->sync) {
 		next = psb;
@@ -461,11 +615,24 @@ static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
 		if (off <= f->sync)
 			off = f->sync;
 		next = next_psb(f, off == f->sync ? off + 1 : off);
+		if (bridge(f, cause, code, addr, off, next))
+			return;
 	}
+	ipt_owner_lost(&f->owner);
 	gap(f, cause, code, off, next - off, addr);
 	choose_image(f);
 	if (next < f->seg.end)
 		sync_at(f, next);
+	else
+		f->state = AT_TAIL;
+}
+
+/* No packet is left for the library. */
+static void end_of_input(struct flow_ipt *f)
+{
+	f->nheld = 0;
+	if (f->dec == f->over && f->bridge_end < f->seg.end)
+		sync_at(f, f->bridge_end);
 	else
 		f->state = AT_TAIL;
 }
@@ -480,12 +647,11 @@ static void failed(struct flow_ipt *f)
 		return;
 	}
 	if (code == pte_eos) {		/* nothing proves the instructions up to here */
-		f->nheld = 0;
-		f->state = AT_TAIL;
+		end_of_input(f);
 		return;
 	}
 	release(f);
-	broken(f, cause, code, hwt_gap_has_addr(cause) ? stuck_at(f, code) : 0);
+	broken(f, cause, code, hwt_gap_has_addr(cause) ? stuck_at(f, code) : HWT_NO_ADDR);
 }
 
 /* False if nothing proves the block, or what there is of it. */
@@ -519,7 +685,7 @@ static void step_block(struct flow_ipt *f)
 		 * A PSB says that tracing is on where the enable is missing; the library walks to
 		 * the address in it from where tracing was switched off.
 		 */
-		broken(f, HWT_GAP_BREAK, 0, 0);
+		broken(f, HWT_GAP_BREAK, 0, HWT_NO_ADDR);
 		return;
 	}
 	if (!shown(f))
@@ -802,9 +968,10 @@ static void step_event(struct flow_ipt *f)
 
 static void close_run(struct flow_ipt *f)
 {
-	pt_blk_free_decoder(f->dec);
+	pt_blk_free_decoder(f->whole);
+	pt_blk_free_decoder(f->over);
 	free(f->copy);
-	f->dec = NULL;
+	f->dec = f->whole = f->over = NULL;
 	f->copy = NULL;
 	f->nheld = 0;
 }
@@ -853,12 +1020,11 @@ static void open_run(struct flow_ipt *f)
 	}
 	f->cfg.begin = f->copy ? f->copy : (uint8_t *)s->p + f->seg.begin;
 	f->cfg.end = f->cfg.begin + n;
-	f->dec = pt_blk_alloc_decoder(&f->cfg);
+	f->dec = f->whole = pt_blk_alloc_decoder(&f->cfg);
 	if (!f->dec) {
 		f->error = -ENOMEM;
 		return;
 	}
-	pt_blk_set_image(f->dec, f->cur->img);
 	sync_at(f, f->seg.begin);
 	f->state = IN_FLOW;
 }
@@ -922,7 +1088,7 @@ static void step_flow(struct flow_ipt *f)
 	else if (f->status & pts_event_pending)
 		step_event(f);
 	else if (f->status & pts_eos)	/* case B16: no packet is left to prove more code */
-		f->state = AT_TAIL;
+		end_of_input(f);
 	else
 		step_block(f);
 	if (!(f->steps & 0xfff))
@@ -974,6 +1140,7 @@ static void ipt_close(struct hwt_stream *s)
 	for (unsigned i = 0; i < IMAGES; i++)
 		pt_image_free(f->images[i].img);
 	pt_iscache_free(f->isc);
+	ipt_bridge_free(&f->bridge);
 	emit_fini(&f->emit);
 	free(f);
 }

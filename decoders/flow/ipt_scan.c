@@ -16,14 +16,14 @@ static bool is_foreign(unsigned kind)
 }
 
 /* Kind of the first packet at or after @at that is not about time, mode or power; *@at moves on. */
-static unsigned next_flow(const struct trace_span *s, uint64_t *at, uint64_t end)
+static unsigned next_flow(const uint8_t *p, uint64_t *at, uint64_t end)
 {
 	struct ipt_ctx ctx = { 0 };
 	struct ipt_packet pkt;
 
 	/* a FUP and what it belongs to have at most a few packets between them */
 	for (int i = 0; i < 16 && *at < end; i++) {
-		int n = ipt_packet_decode(&pkt, &ctx, s->p + *at, end - *at);
+		int n = ipt_packet_decode(&pkt, &ctx, p + *at, end - *at);
 
 		if (n < 0)
 			break;
@@ -39,15 +39,17 @@ static unsigned next_flow(const struct trace_span *s, uint64_t *at, uint64_t end
 	return IPT_KINDS;
 }
 
-/* True if the FUP after @at belongs to an asynchronous branch, by the flow packet behind it. */
-static bool fup_has_target(const struct trace_span *s, uint64_t at, uint64_t end)
+bool ipt_fup_has_target(const uint8_t *p, uint64_t at, uint64_t end)
 {
-	unsigned kind;
+	unsigned kind = next_flow(p, &at, end);
 
-	if (next_flow(s, &at, end) != IPT_FUP)
-		return false;
-	kind = next_flow(s, &at, end);
 	return kind == IPT_TIP || kind == IPT_TIP_PGD;
+}
+
+/* The same of a FUP that is still to come. */
+static bool fup_has_target(const uint8_t *p, uint64_t at, uint64_t end)
+{
+	return next_flow(p, &at, end) == IPT_FUP && ipt_fup_has_target(p, at, end);
 }
 
 /*
@@ -59,7 +61,7 @@ static bool fup_lost(const struct ipt_packet *pkt, const struct trace_span *s, u
 {
 	if (!pkt->flag || (pkt->kind != IPT_EXSTOP && pkt->kind != IPT_PTW))
 		return false;
-	switch (next_flow(s, &at, end)) {
+	switch (next_flow(s->p, &at, end)) {
 	case IPT_OVF: case IPT_PSB: case IPT_TIP: case IPT_TIP_PGE: case IPT_TIP_PGD:
 	case IPT_TNT8: case IPT_TNT64:
 		return true;
@@ -167,7 +169,7 @@ static bool becomes_exstop(const struct ipt_packet *pkt, const struct trace_span
 {
 	if (pkt->kind != IPT_BEP && pkt->kind != IPT_CFE && pkt->kind != IPT_TRIG)
 		return false;
-	return pkt->flag && !fup_has_target(s, at, end);
+	return pkt->flag && !fup_has_target(s->p, at, end);
 }
 
 void ipt_scan_patch(uint8_t *dst, const struct trace_span *s, const struct ipt_seg *seg)

@@ -57,6 +57,9 @@ struct ipt_foreign_walk {
 int ipt_foreign_next(struct ipt_foreign *out, struct ipt_foreign_walk *w,
 		     const struct trace_span *s, uint64_t limit);
 
+/* True if the FUP that ends at @at is the source of an asynchronous branch. */
+bool ipt_fup_has_target(const uint8_t *p, uint64_t at, uint64_t end);
+
 /*
  * Offset of the first OVF in [@from, @limit), or @limit. @from is the start of a packet. @cyc_cut:
  * the CPU may write an OVF after the first byte of a CYC (errata SKD007, SKL049, KBL041).

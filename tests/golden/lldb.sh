@@ -17,8 +17,14 @@ for cpu in 45:61825 51:19521; do
 	n=${cpu#*:} cpu=${cpu%:*}
 	zcat "$d/expect.cpu$cpu.insn.txt.gz" | sed -n 's/^0*\([0-9a-f]*\)  .*/0x\1/p' >"$TMP/want"
 	grep "\"type\":\"insn\",.*\"cpu\":$cpu[,}]" "$TMP/l" | addrs >"$TMP/got"
-	[ "$(wc -l <"$TMP/got")" = "$n" ] || die "cpu $cpu: $(wc -l <"$TMP/got") instructions, not $n"
-	cmp "$TMP/want" "$TMP/got" || die "cpu $cpu: other instructions than libipt"
+	[ "$(wc -l <"$TMP/want")" = "$n" ] || die "cpu $cpu: $(wc -l <"$TMP/want") instructions expected, not $n"
+	# where code is missing libipt's tool gives up all to the next PSB; what we find behind is between these two parts
+	k=$(zcat "$d/expect.cpu$cpu.insn.txt.gz" | awk '/^\[.*no memory mapped/ { k = n } !/^\[/ { n++ } END { print k + 0 }')
+	[ "$k" != 0 ] || k=$n
+	head -n "$k" "$TMP/want" | cmp - "$TMP/got" 2>"$TMP/err" || grep -q EOF "$TMP/err" || die "cpu $cpu: $(cat "$TMP/err")"
+	tail -n "$((n - k))" "$TMP/want" >"$TMP/tail"
+	tail -n "$((n - k))" "$TMP/got" | cmp "$TMP/tail" - || die "cpu $cpu: other instructions than libipt behind the hole"
+	[ "$k" != "$n" ] || [ "$(wc -l <"$TMP/got")" = "$n" ] || die "cpu $cpu: $(wc -l <"$TMP/got") instructions, not $n"
 done
 # the only threads that may own instructions are those of the process
 tids=$(sed -n 's/.*"type":"insn".*"tid":\([0-9]*\).*/\1/p' "$TMP/l" | sort -u | tr '\n' ' ')

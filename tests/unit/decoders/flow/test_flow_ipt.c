@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../../support/fixture.h"
+#include "../../../support/ptenc.h"
 #include "../../../support/ptflow.h"
 
 #define NOPS16 "90909090909090909090909090909090"
@@ -73,7 +74,10 @@ static const struct row rows[] = {
 		"401000-401000 1 branch\n"
 		"401002-401002 1 branch\n"
 		"401004-401004 1 jump\n"
-		"gap no-image 29+7 at 401016\n" },
+		"gap no-image 29+0 at 401016\n"
+		"on 401080\n"
+		"401080-401080 1 other\n"
+		"off 401081 cut\n" },
 	{ "pgd-noip-direct", { { 0x401000, "75027502eb10" }, { 0x401080, "90" } },
 		.expect = "on 401000\n"
 		"401000-401000 1 branch\n"
@@ -294,6 +298,53 @@ static void test_no_progress(void **state)
 	}
 }
 
+/* A library that is not there: flow goes on where the trace names code again. */
+static void test_hole_in_the_image(void **state)
+{
+	static uint8_t b[256];
+	struct ptenc e;
+
+	ptflow_init(&pf);
+	ptflow_code(&pf, HWT_NONE, 0x401000, "ffd0 7500 ffd0 90 ffd0 90 90 c3");
+	ptflow_code(&pf, HWT_NONE, 0xffffffff81000000, "7500 48cf");
+	ptenc_init(&e, b, sizeof(b));
+	ptenc_psb_plus(&e, 0x401000, true);
+	ptenc_tip(&e, 0x500000);		/* the call */
+	ptenc_tnt(&e, "TTNT");
+	ptenc_tip(&e, 0x500100);
+	ptenc_tip(&e, 0x401002);		/* its return */
+	ptenc_tnt(&e, "N");
+	ptenc_tip(&e, 0x500000);		/* another one, with an interrupt inside */
+	ptenc_fup(&e, 0x500004);
+	ptenc_tip(&e, 0xffffffff81000000);
+	ptenc_tnt(&e, "N");
+	ptenc_tip(&e, 0x500004);
+	ptenc_tnt(&e, "T");
+	ptenc_ovf(&e);				/* lost inside, found outside */
+	ptenc_fup(&e, 0x401007);
+	ptenc_tip(&e, 0x500000);
+	ptenc_psb_plus(&e, 0x401009, true);	/* back by a way that no packet names */
+	ptenc_fup(&e, 0x40100a);
+	ptenc_pgd_noip(&e);
+	assert_false(e.full);
+	ptflow_span(&pf, b, e.n);
+	ptflow_run(&pf, text, sizeof(text));
+	assert_string_equal(text, "401000-401000 1 icall\n"
+			    "gap no-image 32+4 at 500000\n"
+			    "401002-401002 1 branch\n"
+			    "401004-401004 1 icall\n"
+			    "gap no-image 47+3 at 500000\n"
+			    "ffffffff81000000-ffffffff81000000 1 branch\n"
+			    "ffffffff81000002-ffffffff81000002 1 far-return\n"
+			    "gap no-image 65+3 at 500004\n"
+			    "gap overflow 66+0\n"
+			    "401007-401007 1 icall\n"
+			    "gap no-image 78+0 at 500000\n"
+			    "401009-401009 1 other\n"
+			    "off 40100a cut\n");
+	ptflow_fini(&pf);
+}
+
 /* An idle loop that an interrupt leaves is no fault; how often it ran is not known. */
 static void test_idle_loop(void **state)
 {
@@ -365,7 +416,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_long_tnt),
 		cmocka_unit_test(test_pebs_overflow), cmocka_unit_test(test_no_progress),
-		cmocka_unit_test(test_idle_loop), cmocka_unit_test(test_spans),
+		cmocka_unit_test(test_hole_in_the_image), cmocka_unit_test(test_idle_loop),
+		cmocka_unit_test(test_spans),
 		cmocka_unit_test(test_levels),
 	};
 
