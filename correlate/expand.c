@@ -11,12 +11,14 @@
 #define BATCH	64	/* events taken from upstream at once */
 #define WINDOW	1024	/* bytes of code read at once */
 #define LONGEST	16	/* no instruction is longer */
+#define QUIET	65536	/* instructions dropped before the consumer hears of the time */
 
 /* Code bytes of one address space while its maps stay as they are. */
 struct window {
 	uint64_t base, until;	/* first address; base ns from which it may be stale */
 	uint64_t from;		/* base ns at which it was read */
 	size_t n;		/* bytes valid */
+	uint32_t space;		/* HWT_SPACE_* */
 	int32_t pid;
 	uint8_t code[WINDOW];
 };
@@ -34,12 +36,30 @@ struct expand {
 	bool gave;		/* something of @in went out */
 	uint64_t pc;
 	uint32_t left;
+	uint32_t quiet;		/* instructions dropped since something went out */
+	uint32_t space[256];	/* HWT_SPACE_* that runs, by trace id */
 	struct window w;
 };
 
-static bool window_holds(const struct window *w, const struct hwt_event *ev, uint64_t pc)
+/* Which of Arm's memory spaces runs, from what the trace says of level and security. */
+static void note_space(struct expand *x, const struct hwt_event *ev)
 {
-	if (!w->n || w->pid != ev->pid || pc - w->base >= w->n)
+	static const uint32_t normal[] = { HWT_SPACE_EL1N, HWT_SPACE_EL1N, HWT_SPACE_EL2,
+		HWT_SPACE_EL3 };
+	static const uint32_t secure[] = { HWT_SPACE_EL1S, HWT_SPACE_EL1S, HWT_SPACE_EL2S,
+		HWT_SPACE_EL3 };
+	unsigned el = ev->u.aspace.el, sec = ev->u.aspace.secure;
+
+	if (!(ev->u.aspace.valid & 4))
+		return;
+	/* root and realm have no name among the spaces */
+	x->space[ev->u.aspace.trace_id] = el > 3 || sec > 1 ? 0 : sec ? secure[el] : normal[el];
+}
+
+static bool window_holds(const struct window *w, const struct hwt_event *ev, uint32_t space,
+			 uint64_t pc)
+{
+	if (!w->n || w->pid != ev->pid || w->space != space || pc - w->base >= w->n)
 		return false;
 	/* the last bytes may lack the rest of an instruction, unless the code itself ends there */
 	if (pc - w->base > w->n - (w->n < LONGEST ? w->n : LONGEST) && w->n == WINDOW)
@@ -51,16 +71,24 @@ static bool window_holds(const struct window *w, const struct hwt_event *ev, uin
 static int insn_at(struct expand *x, const struct hwt_event *ev, uint64_t pc, struct hwt_insn *out)
 {
 	struct window *w = &x->w;
+	uint32_t space = ev->u.range.isa >= HWT_ISA_A64 ? x->space[ev->u.range.trace_id] : 0;
 
-	if (!window_holds(w, ev, pc)) {
-		struct hwt_where where = { .pid = ev->pid, .time = ev->time };
+	if (!window_holds(w, ev, space, pc)) {
+		/* ticks of another clock say nothing of the image's time */
+		struct hwt_where where = { .pid = ev->pid, .space = space,
+			.time = ev->clock == HWT_CLOCK_BASE ? ev->time : HWT_TIME_UNKNOWN };
 		int n = hwt_image_read(x->image, &where, pc, w->code, sizeof(w->code));
 
+		if (n <= 0 && space) {
+			where.space = 0;	/* the level was not that of this code */
+			n = hwt_image_read(x->image, &where, pc, w->code, sizeof(w->code));
+		}
 		w->n = n > 0 ? (size_t)n : 0;
 		if (!w->n)
 			return n < 0 ? n : -ENOENT;
 		w->base = pc;
 		w->pid = ev->pid;
+		w->space = space;
 		w->from = ev->time;
 		w->until = image_has_pokes(x->image) ? 0 : image_next_change(x->image, &where);
 	}
@@ -106,7 +134,7 @@ static int walk(struct expand *x, struct hwt_event *out)
 		in = (struct hwt_insn){ .size = range->u.range.last_size };
 		rc = 0;
 	}
-	if (rc < 0 || last != (x->pc == range->u.range.last)) {
+	if (rc < 0 || x->pc > range->u.range.last || last != (x->pc == range->u.range.last)) {
 		broken(x, range, rc, out);
 		return 1;
 	}
@@ -129,6 +157,17 @@ static int walk(struct expand *x, struct hwt_event *out)
 	return rc;
 }
 
+/* Nothing but the time that was reached. */
+static int progress(struct expand *x, const struct hwt_event *at, struct hwt_event *out)
+{
+	x->quiet = 0;
+	*out = (struct hwt_event){
+		.type = HWT_EV_NONE, .time = at->time, .span = HWT_SPAN_UNKNOWN, .cpu = at->cpu,
+		.clock = at->clock, .pid = HWT_NONE, .tid = HWT_NONE,
+	};
+	return 1;
+}
+
 static int expand_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 {
 	struct expand *x = hwt_container_of(s, struct expand, s);
@@ -139,6 +178,9 @@ static int expand_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 			rc = walk(x, &ev[n]);
 			x->gave |= rc != 0;
 			n += rc;
+			x->quiet = rc ? 0 : x->quiet + 1;
+			if (x->quiet >= QUIET && !n)
+				return progress(x, &x->in[x->i - 1], ev);
 			continue;
 		}
 		if (x->i == x->n) {
@@ -147,14 +189,9 @@ static int expand_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 				break;
 			/* a whole batch was dropped: tell the time reached */
 			if (x->n && !x->gave) {
-				ev[n] = (struct hwt_event){
-					.type = HWT_EV_NONE, .time = x->in[x->n - 1].time,
-					.span = HWT_SPAN_UNKNOWN, .cpu = x->in[x->n - 1].cpu,
-					.clock = x->in[x->n - 1].clock,
-					.pid = HWT_NONE, .tid = HWT_NONE,
-				};
+				rc = progress(x, &x->in[x->n - 1], ev);
 				x->n = x->i = 0;
-				return 1;
+				return rc;
 			}
 			x->i = 0;
 			x->gave = false;
@@ -171,6 +208,8 @@ static int expand_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 			x->left = x->in[x->i].u.range.insns;
 			x->walking = true;
 		} else {
+			if (x->in[x->i].type == HWT_EV_ASPACE)
+				note_space(x, &x->in[x->i]);
 			ev[n++] = x->in[x->i];
 			x->gave = true;
 		}
