@@ -20,7 +20,7 @@ struct file {
  * Opens @path; "-" is standard input, spooled to an unlinked file in $TMPDIR or /tmp. FIFOs given
  * by name and
  * anything that is no regular file, except standard input, are refused (E001): a reader must not
- * hang.
+ * hang. A file above 1 MiB is mapped and must not be cut while it is open.
  */
 int file_open(struct file **out, const char *path, struct hwt_diag *diag);
 /*

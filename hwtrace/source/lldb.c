@@ -487,6 +487,15 @@ static int read_bundle(struct bundle *b, const struct file *f)
 	return 0;
 }
 
+int lldb_read(struct capture *c, const struct file *f, const char *path, const char *dir,
+	      struct hwt_diag *diag)
+{
+	struct bundle b = { .c = c, .diag = diag, .json = path, .dir = dir };
+
+	c->format = "lldb";
+	return read_bundle(&b, f);
+}
+
 static int probe(const struct file *f, const char *path)
 {
 	char buf[4096];
@@ -505,28 +514,24 @@ static int probe(const struct file *f, const char *path)
 static int open_lldb(struct capture *c, struct file *f, const char *path,
 		     const struct hwt_open_opts *o, struct hwt_diag *diag)
 {
-	struct bundle b = { .c = c, .diag = diag, .json = path };
-	const char *slash = strrchr(path, '/');
+	const char *slash = strrchr(path, '/'), *json, *dir = path;
 	char name[4096];
 	int rc = 0;
 
-	c->format = "lldb";
 	if (f) {
-		b.dir = !slash ? "." : arena_strn(&c->arena, path, (size_t)(slash - path) +
-						  (slash == path));
+		json = arena_str(&c->arena, path);
+		dir = !slash ? "." : arena_strn(&c->arena, path, (size_t)(slash - path) +
+						(slash == path));
 	} else {
-		b.dir = path;
 		if (snprintf(name, sizeof(name), "%s/trace.json", path) >= (int)sizeof(name))
 			return diag_set(diag, -ENAMETOOLONG, 1, path, HWT_NO_OFF, "path too long");
-		b.json = arena_str(&c->arena, name);
-		rc = b.json ? file_open(&f, b.json, diag) : -ENOMEM;
+		json = arena_str(&c->arena, name);
+		rc = file_open(&f, name, diag);
 	}
-	if (!b.dir || !b.json)
-		rc = -ENOMEM;
+	if (!rc && (!json || !dir))
+		rc = diag_set(diag, -ENOMEM, 3, path, HWT_NO_OFF, "out of memory");
 	if (!rc)
-		rc = read_bundle(&b, f);
-	else if (rc == -ENOMEM)
-		nomem(&b);
+		rc = lldb_read(c, f, json, dir, diag);
 	file_close(f);
 	return rc;
 }

@@ -2,9 +2,17 @@
 #ifndef HWT_SOURCE_LLDB_H
 #define HWT_SOURCE_LLDB_H
 
-/* Context switch records as LLDB keeps them: raw perf records of one CPU. */
 #include "../base/cur.h"
 #include "capture.h"
+
+/*
+ * Reads the text @f of a bundle, called @path in messages, whose files lie in @dir. All three stay
+ * the caller's; strings must outlive @c.
+ */
+int lldb_read(struct capture *c, const struct file *f, const char *path, const char *dir,
+	      struct hwt_diag *diag);
+
+/* Context switch records as LLDB keeps them: raw perf records of one CPU. */
 
 /* Reads forwards. A plain value. */
 struct lldb_switches {

@@ -123,6 +123,45 @@ static void memory(void **state)
 	assert_int_equal(b[3], 4);
 }
 
+static void spool(void **state)
+{
+	static uint8_t b[100000];
+	struct file *f = NULL;
+
+	for (size_t i = 0; i < sizeof(b); i++)
+		b[i] = byte_at(i);
+	assert_int_equal(file_spool_new(&f, "spool"), 0);
+	for (size_t i = 0; i < sizeof(b); i += 1000)
+		assert_int_equal(file_spool_write(f, b + i, 1000), 0);
+	assert_int_equal(file_spool_map(f), 0);
+	check(f, sizeof(b));
+	file_close(f);
+	assert_int_equal(file_spool_new(&f, "empty"), 0);
+	assert_int_equal(file_spool_map(f), 0);
+	assert_int_equal(f->size, 0);
+	file_close(f);
+}
+
+/* no place to spool to is an error with a reason, not a hang or a crash */
+static void no_room(void **state)
+{
+	const char *old = getenv("TMPDIR");
+	char *keep = old ? strdup(old) : NULL;
+	struct hwt_diag d = { 0 };
+	struct file *f = NULL;
+
+	setenv("TMPDIR", "/nonexistent", 1);
+	assert_int_equal(file_spool_new(&f, "spool"), -ENOENT);
+	assert_int_equal(file_open(&f, "-", &d), -ENOENT);
+	assert_int_equal(d.id, 1);
+	assert_null(f);
+	if (keep)
+		setenv("TMPDIR", keep, 1);
+	else
+		unsetenv("TMPDIR");
+	free(keep);
+}
+
 static int setup(void **state)
 {
 	return mkdtemp(dir) ? 0 : -1;
@@ -140,6 +179,7 @@ int main(void)
 	static const struct CMUnitTest t[] = {
 		cmocka_unit_test(sizes), cmocka_unit_test(refused),
 		cmocka_unit_test(from_stdin), cmocka_unit_test(memory),
+		cmocka_unit_test(spool), cmocka_unit_test(no_room),
 	};
 
 	return cmocka_run_group_tests(t, setup, teardown);
