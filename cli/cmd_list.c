@@ -13,6 +13,7 @@ struct side {
 	struct hwt_event ev;	/* the next one, valid if @st */
 	int32_t cpu, tid;	/* HWT_NONE: any */
 	bool begun;		/* an instant of the trace is known */
+	int32_t prev, next;	/* threads of the last switch */
 };
 
 static bool one_of(const int32_t *v, size_t n, int32_t x, int32_t y)
@@ -76,7 +77,7 @@ static void side_open(struct run *r, struct side *s, const struct hwt_buf_info *
 	struct hwt_capture_info info;
 	struct hwt_diag diag;
 
-	*s = (struct side){ .cpu = b->cpu, .tid = b->tid };
+	*s = (struct side){ .cpu = b->cpu, .tid = b->tid, .prev = HWT_NONE, .next = HWT_NONE };
 	hwt_session_info(r->session, &info);
 	/* who asks for functions wants nothing else */
 	if (!info.nevents || r->naddrs || hwt_session_events(r->session, &s->st, &diag) < 0)
@@ -95,11 +96,24 @@ static bool print(struct run *r, const struct hwt_event *ev)
 	return true;
 }
 
+/* perf records a switch twice, as seen by the thread that goes and by the one that comes. */
+static bool again(const struct run *r, struct side *s)
+{
+	int32_t prev = s->ev.u.sched.prev_tid, next = s->ev.u.sched.next_tid;
+	bool same = prev == s->prev && next == s->next;
+
+	if (s->ev.type != HWT_EV_SCHED_SWITCH)
+		return false;
+	s->prev = prev;
+	s->next = next;
+	return same && !everything(r);
+}
+
 /* Kernel-side events up to @time. */
 static bool print_side(struct run *r, struct side *s, uint64_t time)
 {
 	while (s->st && s->ev.time <= time && !run_interrupted) {
-		if (!print(r, &s->ev))
+		if (!again(r, s) && !print(r, &s->ev))
 			return false;
 		side_next(r, s);
 	}

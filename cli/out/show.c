@@ -101,10 +101,13 @@ static void show_time(struct show *v, const struct hwt_event *ev)
 		bool before = ev->time < v->zero;
 		uint64_t t = before ? v->zero - ev->time : ev->time - v->zero;
 
+		/* synthesized records may be older than the trace */
 		if (before)
-			out_ch(o, '-');
-		if (v->ns)
-			out_udecw(o, t, 15 - before);
+			out_fmt(o, v->ns ? "-%llu" : "-%llu.%09llu",
+				(unsigned long long)(v->ns ? t : t / 1000000000),
+				(unsigned long long)(t % 1000000000));
+		else if (v->ns)
+			out_udecw(o, t, 15);
 		else
 			time_ns(o, t);
 	}
