@@ -1147,9 +1147,12 @@ static void step(struct flow *f)
 	}
 }
 
+#define QUIET_STEPS 4096	/* without an event, before the consumer is asked again */
+
 static int flow_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 {
 	struct flow *f = hwt_container_of(s, struct flow, fs.s);
+	unsigned steps = 0;
 	int n = 0;
 
 	if (max <= 0)
@@ -1166,6 +1169,14 @@ static int flow_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 			return n ? n : f->rc;
 		if (f->phase == PHASE_DONE)
 			return n;
+		/* the consumer looks at its clock and at signals from time to time */
+		if (!n && ++steps > QUIET_STEPS) {
+			*ev = (struct hwt_event){
+				.time = HWT_TIME_UNKNOWN, .span = HWT_SPAN_UNKNOWN,
+				.type = HWT_EV_NONE, .cpu = HWT_NONE, .pid = HWT_NONE,
+				.tid = HWT_NONE, .off = f->feed.at };
+			return 1;
+		}
 		step(f);
 	}
 }
