@@ -57,6 +57,7 @@ struct run {
 	/* progress */
 	bool progress, drawn;
 	uint64_t total, before;	/* bytes of all buffers, of those done */
+	uint64_t pos;		/* of the last event in the current buffer */
 	struct timespec start, last;
 };
 
@@ -71,8 +72,11 @@ int run_open(struct run *r);
 bool run_buf(struct run *r, size_t i, struct hwt_buf_info *b);
 /* Events of buffer @i, or NULL if it can not be read: that is said and remembered. */
 struct hwt_stream *run_flow(struct run *r, size_t i, enum hwt_level level);
-/* Once a batch: draws the progress. False if the command should stop. */
-bool run_tick(struct run *r, const struct hwt_stream *st);
+/*
+ * Once a batch, @off is the place of its last event: draws the progress. False if the command
+ * should stop.
+ */
+bool run_tick(struct run *r, const struct hwt_stream *st, uint64_t off);
 /* Adds the stream's work to the sum; run_done() also closes it. */
 void run_count(struct run *r, const struct hwt_stream *st);
 void run_done(struct run *r, struct hwt_stream *st);

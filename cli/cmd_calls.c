@@ -445,7 +445,7 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b, struct
 		else
 			go = print(r, &held, &c);
 		if (k % 256 == 0)
-			go = go && run_tick(r, st);
+			go = go && run_tick(r, st, c.ev.off);
 	}
 	if (rc < 0)
 		run_error(r, rc, b->name);

@@ -30,16 +30,18 @@ static void read_buffer(struct run *r, size_t i, const char *name, struct ledger
 {
 	struct hwt_stream *st = run_flow(r, i, HWT_LEVEL_HOLES);
 	struct hwt_event ev[256];
-	uint64_t sum;
+	uint64_t sum, off = 0;
 	int n = 0;
 
 	*l = (struct ledger){ .failed = !st };
 	if (!st)
 		return;
-	while (run_tick(r, st) && (n = hwt_stream_next(st, ev, 256)) > 0)
+	while (run_tick(r, st, off) && (n = hwt_stream_next(st, ev, 256)) > 0) {
 		for (int k = 0; k < n; k++)
 			if (ev[k].type == HWT_EV_GAP)
 				add(l, &ev[k]);
+		off = ev[n - 1].off;
+	}
 	if (n < 0) {
 		run_error(r, n, name);
 		l->failed = true;
@@ -59,15 +61,19 @@ static void text(struct out *o, const char *name, const struct ledger *l)
 	out_style(o, OUT_PLAIN);
 	out_str(o, ": ");
 	out_group(o, s->bytes_in);
-	out_str(o, " bytes = ");
-	out_group(o, s->bytes_decoded);
-	out_str(o, " decoded + ");
-	out_group(o, s->bytes_skipped);
-	out_str(o, " skipped; ");
-	out_group(o, s->bytes_lost);
-	out_str(o, " lost; ");
-	out_group(o, s->insns);
-	out_str(o, " instructions\n");
+	if (run_interrupted) {
+		out_str(o, " bytes, not all read\n");
+	} else {
+		out_str(o, " bytes = ");
+		out_group(o, s->bytes_decoded);
+		out_str(o, " decoded + ");
+		out_group(o, s->bytes_skipped);
+		out_str(o, " skipped; ");
+		out_group(o, s->bytes_lost);
+		out_str(o, " lost; ");
+		out_group(o, s->insns);
+		out_str(o, " instructions\n");
+	}
 	if (l->odd) {
 		out_style(o, OUT_RED);
 		out_fmt(o, "  sums do not balance by %llu bytes: please report this\n",

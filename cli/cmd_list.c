@@ -58,7 +58,7 @@ static void side_next(struct run *r, struct side *s)
 {
 	for (unsigned k = 0; s->st; k++) {
 		if (hwt_stream_next(s->st, &s->ev, 1) <= 0 ||
-		    (k % BATCH == 0 && !run_tick(r, NULL)))
+		    (k % BATCH == 0 && !run_tick(r, NULL, 0)))
 			side_close(s);
 		else if (side_wanted(r, s, &s->ev))
 			return;
@@ -152,7 +152,8 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b, enum h
 		out_nl(r->out);
 	}
 	side_open(r, &side, b);
-	while (go && run_tick(r, st) && (n = hwt_stream_next(st, ev, BATCH)) > 0)
+	while (go && run_tick(r, st, n ? ev[n - 1].off : 0) &&
+	       (n = hwt_stream_next(st, ev, BATCH)) > 0)
 		go = print_batch(r, &side, ev, n);
 	if (n < 0)
 		run_error(r, n, b->name);

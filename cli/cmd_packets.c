@@ -91,13 +91,14 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
 		else
 			json(r, i, &p);
 		if (k % 256 == 0)
-			go = run_tick(r, NULL);
+			go = run_tick(r, NULL, p.off);
 	}
 	if (rc < 0)
 		run_error(r, rc, b->name);
 	hwt_packets_close(ps);
 	r->sum.bytes_decoded += r->stopped || !go ? end : b->size;
 	r->before += b->size;
+	r->pos = 0;
 	return go && !r->stopped;
 }
 

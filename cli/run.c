@@ -367,7 +367,9 @@ static void draw(struct run *r, const struct hwt_stream *st)
 	r->drawn = true;
 	if (st)
 		hwt_flow_stats(st, &s);
-	done = r->before + s.bytes_decoded + s.bytes_skipped;
+	done = s.bytes_decoded + s.bytes_skipped;
+	/* a backend may count only what it has finished */
+	done = r->before + (r->pos > done ? r->pos : done);
 	if (done > r->total)
 		done = r->total;
 	fprintf(stderr, "\rdecoding %.0f %%  %.3g MB/s",
@@ -379,8 +381,10 @@ static void draw(struct run *r, const struct hwt_stream *st)
 	fputs("\033[K", stderr);
 }
 
-bool run_tick(struct run *r, const struct hwt_stream *st)
+bool run_tick(struct run *r, const struct hwt_stream *st, uint64_t off)
 {
+	if (off != HWT_NO_OFF && off > r->pos)
+		r->pos = off;
 	if (r->progress)
 		draw(r, st);
 	return !run_interrupted && !r->out->err;
@@ -393,6 +397,7 @@ void run_count(struct run *r, const struct hwt_stream *st)
 	hwt_flow_stats(st, &s);
 	r->decoded = true;
 	r->before += s.bytes_in;
+	r->pos = 0;
 	r->sum.bytes_in += s.bytes_in;
 	r->sum.bytes_decoded += s.bytes_decoded;
 	r->sum.bytes_skipped += s.bytes_skipped;
