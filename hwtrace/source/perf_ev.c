@@ -83,7 +83,7 @@ static bool sched_event(const struct perf *pf, const struct perf_sample *s, stru
 	ev->type = HWT_EV_SCHED_SWITCH;
 	ev->flags = state ? 0 : HWT_F_PREEMPT;
 	ev->u.sched.prev_tid = (int32_t)prev;
-	ev->u.sched.prev_pid = perf_pid_of(pf, (int32_t)prev);
+	ev->u.sched.prev_pid = s->tid == (int32_t)prev ? s->pid : perf_pid_of(pf, (int32_t)prev);
 	ev->u.sched.next_tid = (int32_t)next;
 	ev->u.sched.next_pid = perf_pid_of(pf, (int32_t)next);
 	return true;

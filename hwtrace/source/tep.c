@@ -18,10 +18,8 @@
 
 #define MAX_FORMATS 65536
 #define MAX_FORMAT 65536	/* bytes of one format; the kernel writes at most a few KiB */
+#define MAX_FIELDS 256	/* of one format */
 #define MAX_STRING 512		/* bytes printed of one string or array */
-
-/* The library's printf-language parser recurses on nested terms; fields are all that is needed. */
-static const char no_print[] = "print fmt: \"\"\n";
 
 struct trace_fmt {
 	struct tep_handle *tep;
@@ -29,6 +27,7 @@ struct trace_fmt {
 	char **names;		/* "system:event" */
 	uint32_t n;
 	struct idmap of;	/* id to index in @names */
+	char text[MAX_FORMAT];	/* of one format, rewritten */
 };
 
 static bool add_name(struct trace_fmt *t, const struct tep_event *ev)
@@ -50,27 +49,99 @@ static bool add_name(struct trace_fmt *t, const struct tep_event *ev)
 	return true;
 }
 
-/* One format of system @sys. False if the library does not take it. */
+static bool ident(char ch)
+{
+	return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+		ch == '_';
+}
+
+/*
+ * A declaration as the kernel writes it: two or more words, stars between, and one bracket: "[N]"
+ * behind the name of an array, or "[]" behind the type of a __data_loc.
+ */
+static bool declaration(const char *s)
+{
+	bool dynamic = !strncmp(s, "__data_loc ", 11) || !strncmp(s, "__rel_loc ", 10);
+	unsigned words = 0, brackets = 0, after = 0;
+
+	while (*s) {
+		if (*s == ' ' || *s == '*') {
+			s++;
+		} else if (*s == '[') {
+			const char *start = ++s;
+
+			while (ident(*s))
+				s++;
+			if (*s++ != ']' || brackets++ || words < 2 || (s - start == 1) != dynamic)
+				return false;
+			after = words;
+		} else if (ident(*s)) {
+			words++;
+			while (ident(*s))
+				s++;
+		} else {
+			return false;
+		}
+	}
+	if (dynamic)	/* loc, type, [], name */
+		return brackets == 1 && words == after + 1;
+	return words >= 2 && (!brackets || words == after) && s[-1] != ' ' && s[-1] != '*';
+}
+
+/*
+ * The library recurses on nested terms, and keeps memory on text it does not expect. It gets what
+ * is understood here, written anew: name, ID and well-formed fields. Returns its length, or 0.
+ */
+static size_t clean(const char *in, size_t n, char *out, size_t size)
+{
+	char line[512], name[128] = "", decl[256];
+	unsigned id = 0, off, bytes, sign, fields = 0;
+	size_t len = 0, eol;
+	bool common = true;
+
+	for (; n; n -= eol, in += eol) {
+		const char *end = memchr(in, '\n', n);
+
+		eol = end ? (size_t)(end - in) + 1 : n;
+		if (eol > sizeof(line))
+			continue;
+		memcpy(line, in, eol);
+		line[end ? eol - 1 : eol < sizeof(line) ? eol : eol - 1] = 0;
+		if (!fields && sscanf(line, "name: %127[A-Za-z0-9_]", name) == 1)
+			continue;
+		if (!fields && sscanf(line, "ID: %6u", &id) == 1)
+			continue;
+		if (sscanf(line, " field:%255[^;]; offset:%5u; size:%5u; signed:%1u;", decl, &off,
+			   &bytes, &sign) != 4 || !declaration(decl) || fields == MAX_FIELDS)
+			continue;
+		if (!fields++)
+			len = (size_t)snprintf(out, size, "name: %s\nID: %u\nformat:\n", name,
+					       id);
+		if (common && !strstr(decl, "common_"))
+			len += (size_t)snprintf(out + len, size - len, "\n");
+		common &= !!strstr(decl, "common_");
+		len += (size_t)snprintf(out + len, size - len,
+					"\tfield:%s;\toffset:%u;\tsize:%u;\tsigned:%u;\n", decl,
+					off, bytes, sign);
+		if (len + 1024 > size)
+			break;
+	}
+	if (!fields || !name[0])
+		return 0;
+	return len + (size_t)snprintf(out + len, size - len, "%s\nprint fmt: \"\"\n",
+				      common ? "\n" : "");
+}
+
+/* One format of system @sys. False if it is none, or one that the library does not take. */
 static bool add_format(struct trace_fmt *t, const char *sys, const uint8_t *p, size_t n)
 {
 	struct tep_event *ev = NULL;
-	const char *cut;
 	size_t len;
-	char *text;
-	bool ok;
 
-	if (n > MAX_FORMAT || memchr(p, 0, n))
+	if (n > MAX_FORMAT)
 		return false;
-	cut = memmem(p, n, "\nprint fmt:", 11);
-	len = cut ? (size_t)((const uint8_t *)cut + 1 - p) : n;
-	text = malloc(len + sizeof(no_print));
-	if (!text)
-		return false;
-	memcpy(text, p, len);
-	memcpy(text + len, no_print, sizeof(no_print));
-	ok = !tep_parse_format(t->tep, &ev, text, len + sizeof(no_print) - 1, sys) && ev;
-	free(text);
-	return ok && add_name(t, ev);
+	len = clean((const char *)p, n, t->text, sizeof(t->text));
+	return len && !tep_parse_format(t->tep, &ev, t->text, len, sys) && ev && add_name(t, ev);
 }
 
 /* A NUL-terminated string at @c, as long as the rest. */
