@@ -692,6 +692,44 @@ static void search_order(void **state)
 	teardown((void **)&f);
 }
 
+/* Lines of a moved file, its debug information inside or beside it, against addr2line. */
+static void lines(void **state)
+{
+	static const char *const names[] = { "helper", "twice", "main", "done" };
+
+	write_file("q.c", source, sizeof(source) - 1);
+	sh("gcc -O1 -g -pie -o q q.c");
+	for (unsigned split = 0; split < 2; split++) {
+		struct hwt_where w = { .pid = 9, .time = HWT_TIME_UNKNOWN };
+		struct fix *f;
+
+		if (split)
+			sh("rm -f q2; objcopy --only-keep-debug q q.debug && strip -o q2 q && "
+			   "objcopy --add-gnu-debuglink=q.debug q2");
+		setup((void **)&f);
+		map_file(f, in_dir(split ? "q2" : "q"), NULL, 0);
+		for (unsigned i = 0; i < 4; i++) {
+			uint64_t addr = nm_addr("q", names[i]);
+			char cmd[300], func[100] = "", place[300] = "";
+			struct hwt_line l = { 0 };
+			FILE *p;
+
+			snprintf(cmd, sizeof(cmd), "addr2line -f -e %s 0x%llx", in_dir("q"),
+				 (unsigned long long)addr);
+			p = popen(cmd, "r");
+			assert_non_null(p);
+			assert_int_equal(fscanf(p, "%99s %299s", func, place), 2);
+			pclose(p);
+			assert_int_equal(hwt_image_lines(f->img, &w, 0x7f1200000000 + addr, &l, 1),
+					 1);
+			assert_string_equal(l.func, func);
+			assert_int_equal(l.line, atoi(strrchr(place, ':') + 1));
+			assert_non_null(strstr(l.file, "q.c"));
+		}
+		teardown((void **)&f);
+	}
+}
+
 /* A file of the user's takes the place of a recorded one: by build-id, else by name. */
 static void offered(void **state)
 {
@@ -816,6 +854,7 @@ int main(void)
 		cmocka_unit_test(other_classes),
 		cmocka_unit_test_setup_teardown(thumb, setup, teardown),
 		cmocka_unit_test(search_order),
+		cmocka_unit_test(lines),
 		cmocka_unit_test(offered),
 		cmocka_unit_test(debug_files),
 		cmocka_unit_test_setup_teardown(no_regular_file, setup, teardown),
