@@ -16,7 +16,7 @@
 #include "diag.h"
 
 #define INI_MAX_FILE (1u << 20)		/* bytes; a longer text is no configuration file */
-#define INI_MAX_ITEMS 65536u
+#define INI_MAX_ITEMS 16384u
 
 struct ini_item {
 	const char *section;	/* "" before the first header */

@@ -14,7 +14,7 @@
 #include "diag.h"
 
 #define JSON_MAX_DEPTH 64
-#define JSON_MAX_FILE (16u << 20)	/* bytes */
+#define JSON_MAX_FILE (2u << 20)	/* bytes; a tree takes up to 32 times as much */
 
 enum json_type { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
 

@@ -20,7 +20,8 @@
 #define MAX_CFGS 128			/* trace ids of a buffer */
 #define MAX_FILES 1024			/* trace files of all buffers */
 #define MAX_DUMPS 8192
-#define MAX_INI (16u << 20)		/* bytes of all descriptions */
+#define MAX_LINKS 4096			/* sources of all buffers */
+#define MAX_INI (4u << 20)		/* bytes of all descriptions */
 #define DUP_WINDOW 1024			/* lines of one section looked at for equal keys */
 
 struct dev {
@@ -37,7 +38,7 @@ struct snap {
 	size_t ndevs;
 	struct ini root, trace;
 	uint64_t ini_bytes;
-	unsigned nfiles, ndumps;
+	unsigned nfiles, ndumps, nlinks;
 };
 
 static struct notes *notes(struct snap *s)
@@ -288,7 +289,10 @@ static int add_sources(struct snap *s, struct trace_buf *b)
 			continue;
 		while (ini_list(&list, name, sizeof(name)))
 			here |= !strcmp(name, b->name);
-		if (here)
+		if (here && s->nlinks++ == MAX_LINKS)
+			notes_add(notes(s), HWT_NOTE_WARN, 71, s->trace.file, it->off,
+				  "more than %u sources, the rest is not read", MAX_LINKS);
+		if (here && s->nlinks <= MAX_LINKS)
 			rc = add_source(s, b, it);
 	}
 	return rc;
