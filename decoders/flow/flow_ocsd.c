@@ -40,6 +40,7 @@ struct dec {			/* a source and its decoder */
 	int last_type;		/* of the last packet */
 	bool live_code;		/* code is asked for, not mapped */
 	bool overflow_told;
+	bool on;		/* tracing, as far as told */
 	uint32_t given;		/* bytes in @pad */
 	uint8_t pad[PAD + 1];	/* what an STM decoder reads */
 };
@@ -525,6 +526,7 @@ static void trace_on(struct dec *d, const ocsd_generic_trace_elem *e, uint64_t o
 		src_hole_flush(&d->s);
 	}
 	d->overflow_told = false;
+	d->on = true;
 	ev = src_event(&d->s, HWT_EV_ON, off);
 	if (e->trace_on_reason == TRACE_ON_EX_DEBUG)
 		ev.flags |= HWT_F_INTR;
@@ -699,8 +701,10 @@ static ocsd_datapath_resp_t element(const void *ctx, const ocsd_trc_index_t inde
 	case OCSD_GEN_TRC_ELEM_TRACE_ON:
 		trace_on(d, e, off);
 		break;
-	case OCSD_GEN_TRC_ELEM_EO_TRACE:
-		at(d, HWT_EV_OFF, off);
+	case OCSD_GEN_TRC_ELEM_EO_TRACE:	/* also said of a source that never was on */
+		if (d->on)
+			at(d, HWT_EV_OFF, off);
+		d->on = false;
 		break;
 	case OCSD_GEN_TRC_ELEM_PE_CONTEXT:
 		context(d, e, off);

@@ -5,7 +5,7 @@ usage: elems.py OCSD_ELEMS SNAPSHOT_DIR
 What OpenCSD lists and we say otherwise, on purpose:
 - NO_SYNC at the start: a hole only if bytes were skipped; our holes carry bytes and are left out here, as are
   contradictions of trace and code, which OpenCSD 1.3.3 does not look for.
-- EO_TRACE of a trace id without any byte.
+- EO_TRACE of a source that never was on.
 - a range's cycle count: an event of its own before the range.
 - after a fatal error the lister stops; we count the bytes, start afresh and go on.
 - triggers and reserved ids of the formatter: the library drops them.
@@ -35,10 +35,9 @@ def peer(snapshot, buf, extra):
             continue
         off, tid, rest = int(m[1]), m[2], m[3]
         if not rest.startswith("OCSD_GEN_TRC_ELEM_"):
-            seen.add(tid)
             continue
         kind, _, rest = rest[len("OCSD_GEN_TRC_ELEM_"):].partition("(")
-        if kind != "EO_TRACE":
+        if kind == "TRACE_ON":
             seen.add(tid)
         out += element(off, tid, kind, rest, seen)
     return out
@@ -61,6 +60,7 @@ def element(off, tid, kind, rest, seen):
     elif kind == "EO_TRACE":
         if tid in seen:
             out.append(at + "off")
+            seen.discard(tid)
     elif kind == "PE_CONTEXT":
         s = at + "context"
         m = re.search(r"EL(\d)", rest)
