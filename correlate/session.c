@@ -252,8 +252,12 @@ int hwt_session_events(struct hwt_session *s, struct hwt_stream **out, struct hw
 
 const char *hwt_event_name(const struct hwt_session *s, const struct hwt_event *ev)
 {
-	const char *name = s->cap->event_name ? s->cap->event_name(s->cap, ev) : NULL;
+	const char *name = NULL;
 
+	if (flow_is_record(ev))
+		return flow_record_name(ev);
+	if (s->cap->event_name)
+		name = s->cap->event_name(s->cap, ev);
 	return name ? name : "record";
 }
 
@@ -262,6 +266,8 @@ size_t hwt_event_text(const struct hwt_session *s, const struct hwt_event *ev, c
 {
 	if (size)
 		buf[0] = 0;
+	if (flow_is_record(ev))
+		return flow_record_text(ev, buf, size);
 	return s->cap->event_text ? s->cap->event_text(s->cap, ev, buf, size) : 0;
 }
 

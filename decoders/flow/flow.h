@@ -35,6 +35,10 @@ int flow_ocsd_new(struct hwt_stream **out, const struct flow_args *a, struct hwt
  * the trace buffer, alive as long as the capture; the low byte of the id is its enum ipt_kind.
  */
 #define FLOW_RECORD_PT	0x50540000u
+bool flow_is_record(const struct hwt_event *ev);	/* a RECORD that flow made */
+const char *flow_record_name(const struct hwt_event *ev);	/* static */
+/* Its packets in words, always NUL-terminated; the full length. */
+size_t flow_record_text(const struct hwt_event *ev, char *buf, size_t n);
 
 /* Packets of a buffer. Every packet source starts with this. */
 struct hwt_packets {

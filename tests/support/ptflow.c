@@ -166,6 +166,7 @@ static void say_event(struct out *o, const struct hwt_event *ev)
 		say(o, "switch %d>%d", ev->u.sched.prev_tid, ev->u.sched.next_tid);
 		break;
 	case HWT_EV_RECORD:
+		assert_true(flow_is_record(ev));
 		say(o, "record %s %" PRIu64 "+%u", ipt_packet_name(ev->u.rec.id & 0xff), ev->off,
 		    ev->u.rec.size);
 		break;

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "../../../../decoders/pt/packet.h"
 #include "../../../support/fixture.h"
 #include "../../../support/ptenc.h"
 #include "../../../support/ptflow.h"
@@ -268,6 +269,27 @@ static void test_pebs_overflow(void **state)
 	ptflow_fini(&pf);
 }
 
+/* A block handed on: two items, as fixtures/packets/pt/pebs-bip.txt says. */
+static void test_record_text(void **state)
+{
+	struct hwt_event ev = { .type = HWT_EV_RECORD };
+	size_t n;
+
+	load("pebs-bip");
+	ev.u.rec.id = FLOW_RECORD_PT | IPT_BBP;
+	ev.u.rec.data = fx.bytes + 27;
+	ev.u.rec.size = 23;
+	assert_true(flow_is_record(&ev));
+	assert_string_equal(flow_record_name(&ev), "pt:pebs");
+	n = flow_record_text(&ev, text, sizeof(text));
+	assert_string_equal(text, "bbp type 1, 8-byte items; bip 0: 11; bip 1: 0; bep ip");
+	assert_int_equal(n, strlen(text));
+	assert_int_equal(flow_record_text(&ev, text, 5), n);
+	assert_string_equal(text, "bbp ");
+	assert_int_equal(flow_record_text(&ev, NULL, 0), n);
+	ptflow_fini(&pf);
+}
+
 /* Wrong code that never asks for a packet, while packets are left: one hole, bounded work. */
 static void test_no_progress(void **state)
 {
@@ -415,7 +437,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_long_tnt),
-		cmocka_unit_test(test_pebs_overflow), cmocka_unit_test(test_no_progress),
+		cmocka_unit_test(test_pebs_overflow), cmocka_unit_test(test_record_text),
+		cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_hole_in_the_image), cmocka_unit_test(test_idle_loop),
 		cmocka_unit_test(test_spans),
 		cmocka_unit_test(test_levels),
