@@ -123,10 +123,25 @@ static bool is_repeat(const struct aspace *as, uint64_t hash, const struct timed
 	    q->mod != p->mod || q->file_off != p->file_off || q->kind != p->kind ||
 	    q->has_link != p->has_link || q->link != p->link || old->time > it->time)
 		return false;
-	for (i++; i < as->maps.n; i++)
-		if (as->maps.v[i].addr <= it->last && as->maps.v[i].last >= it->addr)
+	for (i++; i < as->maps.n; i++) {
+		const struct timed_item *over = &as->maps.v[i];
+		const struct part *r = over->val;
+
+		if (over->addr <= it->last && over->last >= it->addr &&
+		    !(it->tag == TAG_ANON && r->kind == PART_BYTES))
 			return false;
+	}
 	return true;
+}
+
+/*
+ * Memory without file. A runtime writes code and then makes its memory executable, which recorders
+ * tell as a new map: it hides files but not the bytes that the runtime told.
+ */
+static bool is_anon(const struct module *m)
+{
+	return m->kind == MODULE_MAPPED && !module_is_file(m->path) &&
+		strncmp(m->path, "[vdso", 5);
 }
 
 int maps_add(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr, uint64_t last,
@@ -146,6 +161,8 @@ int maps_add(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr, u
 	as = img->spaces[k];
 	if (it.time == HWT_TIME_UNKNOWN)
 		it.time = 0;
+	if (pid != HWT_NONE && part->kind == PART_FILE && is_anon(part->mod))
+		it.tag = TAG_ANON;
 	if (part->kind == PART_FILE || part->kind == PART_ZERO) {
 		hash = map_hash(&it, part);
 		if (is_repeat(as, hash, &it, part))
@@ -372,43 +389,89 @@ static void narrow(struct spot *s, const struct timed_hit *h)
 		s->hi = h->hi;
 }
 
-/*
- * From child to parent until something is found. A step goes back in (time, seq), so it ends;
- * FORKS_MAX only bounds the work.
- */
+/* Where a walk from child to parent is. */
+struct walk {
+	struct aspace *as;
+	uint64_t time;
+	uint32_t seq;
+	bool first;
+	bool bytes_only;	/* memory without file was met: only told bytes are in it */
+};
+
+static void look(struct walk *k, const struct timed *t, const struct hwt_where *w, uint64_t addr,
+		 uint8_t skip, struct spot *out, struct timed_hit *h)
+{
+	timed_find(t, addr, k->time, k->seq, w->space, skip, h);
+	narrow(out, h);
+	if (!k->first)
+		return;
+	out->t0 = h->t0 > out->t0 ? h->t0 : out->t0;
+	out->t1 = h->t1 < out->t1 ? h->t1 : out->t1;
+}
+
+/* One address space: 1 found, 0 nothing there, 2 go on in the parent, negative error. */
+static int step(struct hwt_image *img, struct walk *k, const struct hwt_where *w, uint64_t addr,
+		struct spot *out)
+{
+	const struct part *p;
+	struct timed_hit h;
+	int rc = timed_build(&k->as->maps);
+
+	if (rc < 0)
+		return rc;
+	look(k, &k->as->maps, w, addr, 0, out, &h);
+	if (h.item && h.item->tag == TAG_ANON) {
+		k->bytes_only = true;
+		look(k, &k->as->maps, w, addr, TAG_ANON, out, &h);
+	}
+	p = h.item ? h.item->val : NULL;
+	if (!p || p->kind == PART_NONE)
+		return 0;
+	if (p->kind == PART_FORK) {
+		*k = (struct walk){ img->spaces[p->parent], h.item->time, h.item->seq, false,
+				    k->bytes_only };
+		return 2;
+	}
+	if (k->bytes_only && p->kind != PART_BYTES)
+		return 0;
+	out->item = h.item;
+	out->part = p;
+	return 1;
+}
+
+static int step_sym(struct hwt_image *img, struct walk *k, const struct hwt_where *w,
+		    uint64_t addr, struct spot *out)
+{
+	struct timed_hit h;
+	int rc = timed_build(&k->as->syms);
+
+	if (rc < 0)
+		return rc;
+	look(k, &k->as->syms, w, addr, 0, out, &h);
+	if (!h.item || !h.item->val)
+		return 0;
+	if (h.item->tag == TAG_FORK) {
+		const struct part *p = h.item->val;
+
+		*k = (struct walk){ img->spaces[p->parent], h.item->time, h.item->seq, false,
+				    false };
+		return 2;
+	}
+	out->item = h.item;
+	return 1;
+}
+
+/* A step goes back in (time, seq), so the walk ends; FORKS_MAX only bounds the work. */
 static int locate_in(struct hwt_image *img, struct aspace *as, bool syms,
 		     const struct hwt_where *w, uint64_t addr, struct spot *out)
 {
-	uint64_t time = w->time;
-	uint32_t seq = UINT32_MAX;
+	struct walk k = { as, w->time, UINT32_MAX, true, false };
 
 	for (unsigned i = 0; i < FORKS_MAX; i++) {
-		struct timed *t = syms ? &as->syms : &as->maps;
-		const struct part *p;
-		struct timed_hit h;
-		int rc = timed_build(t);
+		int rc = syms ? step_sym(img, &k, w, addr, out) : step(img, &k, w, addr, out);
 
-		if (rc < 0)
+		if (rc != 2)
 			return rc;
-		timed_find(t, addr, time, seq, w->space, &h);
-		narrow(out, &h);
-		if (!i) {
-			out->t0 = h.t0 > out->t0 ? h.t0 : out->t0;
-			out->t1 = h.t1 < out->t1 ? h.t1 : out->t1;
-		}
-		p = h.item ? h.item->val : NULL;
-		if (!p)
-			return 0;
-		if (syms ? h.item->tag == TAG_SYM : p->kind != PART_FORK) {
-			if (!syms && p->kind == PART_NONE)
-				return 0;
-			out->item = h.item;
-			out->part = syms ? NULL : p;
-			return 1;
-		}
-		as = img->spaces[p->parent];
-		time = h.item->time;
-		seq = h.item->seq;
 	}
 	return 0;
 }

@@ -88,7 +88,10 @@ struct part {
 	uint32_t parent;	/* FORK: index of the address space */
 };
 
-enum { TAG_SYM, TAG_FORK };	/* of items in struct aspace.syms */
+enum {	/* tags of items */
+	TAG_SYM, TAG_FORK,	/* in struct aspace.syms */
+	TAG_ANON = 1		/* in struct aspace.maps: memory without file */
+};
 
 struct page_range { uint64_t lo, hi; };	/* both included, whole pages */
 

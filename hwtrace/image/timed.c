@@ -186,8 +186,8 @@ static uint32_t order_upto(const struct timed *t, uint64_t time, uint32_t seq)
 }
 
 /* Takes node @k into account: items at positions below @limit are there, others come later. */
-static void look(const struct timed *t, uint32_t k, uint32_t limit, uint32_t space, uint32_t *best,
-		 uint32_t *next)
+static void look(const struct timed *t, uint32_t k, uint32_t limit, uint32_t space, uint8_t skip,
+		 uint32_t *best, uint32_t *next)
 {
 	uint32_t lo = t->start[k], hi = t->start[k + 1], first = lo;
 
@@ -205,7 +205,7 @@ static void look(const struct timed *t, uint32_t k, uint32_t limit, uint32_t spa
 	for (; lo > first && t->lists[lo - 1] >= *best; lo--) {
 		const struct timed_item *it = &t->v[t->order[t->lists[lo - 1]]];
 
-		if (!space || !it->space || (space & it->space)) {
+		if ((!space || !it->space || (space & it->space)) && (!skip || it->tag != skip)) {
 			*best = t->lists[lo - 1] + 1;
 			break;
 		}
@@ -213,7 +213,7 @@ static void look(const struct timed *t, uint32_t k, uint32_t limit, uint32_t spa
 }
 
 void timed_find(const struct timed *t, uint64_t addr, uint64_t time, uint32_t seq, uint32_t space,
-		struct timed_hit *out)
+		uint8_t skip, struct timed_hit *out)
 {
 	uint32_t e, limit, best = 0, next = UINT32_MAX;
 
@@ -228,7 +228,7 @@ void timed_find(const struct timed *t, uint64_t addr, uint64_t time, uint32_t se
 	out->lo = t->edges[e - 1];
 	limit = order_upto(t, time, seq);
 	for (uint32_t k = e - 1 + t->base; k; k >>= 1)
-		look(t, k, limit, space, &best, &next);
+		look(t, k, limit, space, skip, &best, &next);
 	if (best) {
 		out->item = &t->v[t->order[best - 1]];
 		out->t0 = out->item->time;

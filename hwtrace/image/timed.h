@@ -16,7 +16,7 @@ struct timed_item {
 	uint32_t seq;		/* order of addition, breaks ties of @time */
 	uint32_t space;		/* HWT_SPACE_*, 0: any */
 	uint8_t  rank;		/* at one time a higher rank is newer, whatever its @seq */
-	uint8_t  tag;		/* what @val is; for the owner */
+	uint8_t  tag;		/* what @val is; the owner's, 0 for most */
 	const void *val;
 };
 
@@ -45,10 +45,10 @@ int timed_build(struct timed *t);
 void timed_free(struct timed *t);
 
 /*
- * Newest item at @addr among those up to (@time, @seq), and of memory space @space. The index must
- * be built. Items with a @rank allow only @seq UINT32_MAX.
+ * Newest item at @addr among those up to (@time, @seq), and of memory space @space, without those
+ * of tag @skip (0: all). The index must be built. Items with a @rank allow only @seq UINT32_MAX.
  */
 void timed_find(const struct timed *t, uint64_t addr, uint64_t time, uint32_t seq, uint32_t space,
-		struct timed_hit *out);
+		uint8_t skip, struct timed_hit *out);
 
 #endif

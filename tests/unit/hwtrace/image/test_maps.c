@@ -280,6 +280,54 @@ static void pokes(void **state)
 	assert_int_equal(image_next_change(f->img, &w), HWT_TIME_UNKNOWN);
 }
 
+/*
+ * A JIT writes code, tells it, then makes its memory executable: the map comes last. It does not
+ * hide what was told, but what was there before; a file over it hides both.
+ */
+static void protected_later(void **state)
+{
+	struct fix *f = *state;
+	struct hwt_map m = { .addr = 0x10000, .size = 0x2000, .pid = 4, .path = "//anon" };
+	struct hwt_where w = { .pid = 4, .time = 0 };
+
+	map(f, 4, 1, 0x10000, 0x1000, "a", 0);
+	for (m.from = 10; m.from < 1000; m.from += 10) {
+		assert_int_equal(image_add_map(f->img, &m), 0);
+		assert_int_equal(image_add_bytes(f->img, 4, m.from + 5, 0x10100 + m.from, "j", 1,
+						 NULL), 0);
+	}
+	/* each is the same memory, so nothing changed for who maps files */
+	assert_int_equal(image_next_change(f->img, &w), 1);
+	w.time = 1;
+	assert_int_equal(image_next_change(f->img, &w), 10);
+	w.time = 10;
+	assert_int_equal(image_next_change(f->img, &w), HWT_TIME_UNKNOWN);
+	expect(f, 4, 9, 0x1010a, file_byte('a', 0x10a));
+	expect(f, 4, 14, 0x1010a, -1);
+	expect(f, 4, 15, 0x1010a, 'j');
+	expect(f, 4, 999, 0x1010a, 'j');
+	expect(f, 4, 999, 0x1010b, -1);
+	/* another form of the same memory, as a child sees it too */
+	m.size = 0x1000;
+	m.from = 1100;
+	assert_int_equal(image_add_map(f->img, &m), 0);
+	assert_int_equal(image_fork(f->img, 1200, 4, 5), 0);
+	m.pid = 5;
+	m.from = 1300;
+	assert_int_equal(image_add_map(f->img, &m), 0);
+	expect(f, 4, 1100, 0x1010a, 'j');
+	expect(f, 5, 1250, 0x1010a, 'j');
+	expect(f, 5, 1300, 0x1010a, 'j');
+	expect(f, 5, 1300, 0x1010b, -1);
+	map(f, 4, 1400, 0x10000, 0x1000, "b", 0);
+	expect(f, 4, 1400, 0x1010a, file_byte('b', 0x10a));
+	m.pid = 4;
+	m.from = 1500;
+	assert_int_equal(image_add_map(f->img, &m), 0);
+	expect(f, 4, 1500, 0x1010a, -1);
+	expect(f, 5, 1500, 0x1010a, 'j');
+}
+
 /* The fork is read before its parent's maps; a pid is used again; a thread is no fork. */
 static void forks(void **state)
 {
@@ -440,6 +488,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(repeats, setup, teardown),
 		cmocka_unit_test_setup_teardown(memory_spaces, setup, teardown),
 		cmocka_unit_test_setup_teardown(pokes, setup, teardown),
+		cmocka_unit_test_setup_teardown(protected_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(forks, setup, teardown),
 		cmocka_unit_test(against_model),
 		cmocka_unit_test_setup_teardown(next_change, setup, teardown),
