@@ -174,7 +174,8 @@ int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where)
 				return -1;
 			m->tsc = start + i * TICKS;
 			ptenc_ovf(e);
-			ptenc_fup(e, m->addr[i]);
+			/* decoders differ on what the last IP is after an overflow */
+			ptenc_ip(e, PTENC_FUP, m->addr[i], PTENC_64);
 			r.depth = 0;
 			p = code(m, m->addr[i], &n);
 		}
