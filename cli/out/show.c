@@ -179,12 +179,20 @@ static void show_line(struct show *v, const struct hwt_event *ev, uint64_t addr)
 {
 	struct hwt_where w = show_where(ev);
 	struct hwt_line line;
+	const char *file;
 
 	if (hwt_image_lines(v->image, &w, addr, &line, 1) < 1 || !line.file)
 		return;
-	out_str(v->o, "  ; ");
+	/* only where it changes; the pointer lives as long as the image */
+	if (line.file == v->last_file && line.line == v->last_line)
+		return;
+	v->last_file = line.file;
+	v->last_line = line.line;
+	file = strrchr(line.file, '/');
+	out_tab(v->o, 120);
 	out_style(v->o, OUT_DIM);
-	out_safe(v->o, line.file);
+	out_str(v->o, "; ");
+	out_safe(v->o, file && !v->verbose ? file + 1 : line.file);
 	out_ch(v->o, ':');
 	out_dec(v->o, line.line);
 	out_style(v->o, OUT_PLAIN);

@@ -24,6 +24,8 @@ struct show {
 	uint64_t time_start;	/* of the capture */
 	uint64_t zero;		/* base ns that is printed as zero */
 	bool ns, verbose, lines;
+	const char *last_file;	/* source line printed last */
+	int last_line;
 	struct hwt_disasm *disasm;	/* NULL: not yet made */
 	struct show_insn *insns;	/* SHOW_DISASM, NULL: not yet made */
 };
