@@ -93,7 +93,8 @@ $(O)/libhwtrace.so.$(SOVERSION): $(LIB_OBJ) hwtrace/libhwtrace.map
 	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -shared -Wl,-soname,libhwtrace.so.$(SOVERSION) \
 		-Wl,--version-script=hwtrace/libhwtrace.map -o $@ $(LIB_OBJ) $(LIBS)
 
-$(O)/libhwtrace.pc: hwtrace/libhwtrace.pc.in include/hwtrace/hwtrace.h
+# anew each time: it depends on PREFIX
+$(O)/libhwtrace.pc: hwtrace/libhwtrace.pc.in include/hwtrace/hwtrace.h FORCE
 	@mkdir -p $(@D)
 	@sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@PKGS@|$(PKGS)|' $< > $@
 

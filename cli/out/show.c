@@ -428,8 +428,10 @@ static void other(struct show *v, const struct hwt_event *ev)
 		aspace(v, ev);
 		break;
 	case HWT_EV_MARK:
-		out_fmt(o, "mark 0x%llx (%u bits)", (unsigned long long)ev->u.mark.value,
-			ev->u.mark.bits);
+		out_str(o, "mark");
+		if (ev->u.mark.bits)
+			out_fmt(o, " 0x%llx (%u bits)", (unsigned long long)ev->u.mark.value,
+				ev->u.mark.bits);
 		if (ev->flags & HWT_F_SW)
 			out_fmt(o, " master %u channel %u", ev->u.mark.master,
 				ev->u.mark.channel);

@@ -16,7 +16,7 @@ int main(void)
 }
 C
 export PKG_CONFIG_PATH="$TMP/root/usr/lib/pkgconfig"
-flags=$(PKG_CONFIG_SYSROOT_DIR=$TMP/root pkg-config --cflags --libs libhwtrace) || die "no libhwtrace.pc"
+flags=$(PKG_CONFIG_SYSROOT_DIR=$TMP/root PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 pkg-config --cflags --libs libhwtrace) || die "no libhwtrace.pc"
 # shellcheck disable=SC2086
 cc -o "$TMP/client" "$TMP/client.c" $flags || die "client does not link"
 got=$(LD_LIBRARY_PATH="$TMP/root/usr/lib" "$TMP/client")
