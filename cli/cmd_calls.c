@@ -323,7 +323,8 @@ static void print_leaf(struct run *r, const struct hwt_call *in, const struct hw
 {
 	indent(r, in);
 	enter_name(r, in);
-	out_str(r->out, "()");
+	if (in->func != HWT_NO_ADDR)
+		out_str(r->out, "()");
 	duration(r->out, c);
 	leave_marks(r->out, c);
 	out_nl(r->out);
