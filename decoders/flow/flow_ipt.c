@@ -436,7 +436,6 @@ static void sync_at(struct flow_ipt *f, uint64_t off)
 	f->dec = f->whole;
 	f->base = f->seg.begin;
 	f->least = f->sync = f->ovf = off;
-	f->cbr = 0;
 	ipt_bridge_period(&f->bridge, off);
 	pt_blk_set_image(f->dec, f->cur->img);
 	start_at(f, off - f->seg.begin);
@@ -681,10 +680,7 @@ static void step_block(struct flow_ipt *f)
 	if (!f->block.ninsn)
 		return;
 	if (!f->tracing) {
-		/*
-		 * A PSB says that tracing is on where the enable is missing; the library walks to
-		 * the address in it from where tracing was switched off.
-		 */
+		/* as in step_event(); the library walks from where tracing was switched off */
 		broken(f, HWT_GAP_BREAK, 0, HWT_NO_ADDR);
 		return;
 	}
@@ -942,6 +938,15 @@ static void translate(struct flow_ipt *f, const struct pt_event *e)
 	}
 }
 
+/*
+ * True if flow came to the PSB that was read: the mode in it holds at its address. If tracing is
+ * off, the enable is missing: the PSB is believed, and read again from its start.
+ */
+static bool at_psb(const struct pt_event *e)
+{
+	return e->status_update && (e->type == ptev_exec_mode || e->type == ptev_tsx);
+}
+
 static void step_event(struct flow_ipt *f)
 {
 	struct pt_event e;
@@ -959,8 +964,13 @@ static void step_event(struct flow_ipt *f)
 	while (f->tsc != HWT_TIME_UNKNOWN && f->tsc >= f->due &&
 	       emit_room(&f->emit) > ROOM && change(f))
 		;
-	if (e.status_update)	/* flow came to the PSB that was read */
+	if (at_psb(&e)) {
+		if (!f->tracing && !e.ip_suppressed) {
+			broken(f, HWT_GAP_BREAK, 0, HWT_NO_ADDR);
+			return;
+		}
 		f->sync = last_psb(f);
+	}
 	translate(f, &e);
 }
 

@@ -175,17 +175,34 @@ static void test_noise(void **state)
 static void test_enable_is_missing(void **state)
 {
 	struct ptenc e;
+	size_t psb;
 
 	ptflow_init(&pf);
 	code();
 	ptenc_init(&e, bytes, sizeof(bytes));
 	block(&e);
-	ptenc_psb_plus(&e, L, true);
+	psb = e.n;
+	ptenc_psb(&e);
+	ptenc_cbr(&e, 20);
+	ptenc_exec(&e, 64);
+	ptenc_ip(&e, PTENC_FUP, L, PTENC_48S);
+	ptenc_psbend(&e);
 	ptenc_tnt(&e, "T");
+	ptenc_fup(&e, L + 4);
+	ptenc_pgd_noip(&e);
 	run(bytes, e.n, text);
-	assert_non_null(strstr(text, "off 401004 cut\n"
-			       "gap break 38+0\n"
-			       "401000-401000 1 branch\n"));
+	snprintf(whole, sizeof(whole), "off 401004 cut\nfreq 20\ngap break %zu+0\n"
+		 "401000-401000 1 branch\noff 401004 cut\n", psb);
+	assert_non_null(strstr(text, whole));
+	/* the same at the address where tracing was switched off: no code between */
+	e.n = psb;
+	ptenc_psb_plus(&e, L + 4, true);
+	ptenc_fup(&e, L + 0x16);
+	ptenc_pgd_noip(&e);
+	run(bytes, e.n, text);
+	snprintf(whole, sizeof(whole), "off 401004 cut\ngap break %zu+0\n"
+		 "401004-401004 1 jump\noff 401016 cut\n", psb);
+	assert_non_null(strstr(text, whole));
 	ptflow_fini(&pf);
 }
 
