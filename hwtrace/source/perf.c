@@ -41,6 +41,12 @@ static const char *file_path(const struct perf *pf, uint32_t i)
 	return i < pf->c->nfiles ? pf->c->files[i]->path : pf->c->path;
 }
 
+/* Of an image or machine call: what it refuses is the input's, what it can not store is ours. */
+static void keep(struct perf *pf, int rc)
+{
+	pf->no_memory |= rc == -ENOMEM;
+}
+
 static void add_map(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
 {
 	struct perf_mmap m;
@@ -61,13 +67,15 @@ static void add_map(struct perf *pf, const struct perf_rec *r, const struct perf
 		notes_add(&pf->c->notes, HWT_NOTE_WARN, E_FIELD, file_path(pf, r->file), r->off,
 			  "name of a map has no end; cut at %zu bytes", m.path_len);
 		m.map.path = arena_strn(&pf->c->arena, m.map.path, m.path_len);
-		if (!m.map.path)
+		if (!m.map.path) {
+			pf->no_memory = true;
 			return;
+		}
 	}
-	image_add_map(pf->c->image, &m.map);
+	keep(pf, image_add_map(pf->c->image, &m.map));
 	if (m.map.build_id_size)
-		image_set_build_id(pf->c->image, m.map.path, m.map.build_id,
-				   m.map.build_id_size);
+		keep(pf, image_set_build_id(pf->c->image, m.map.path, m.map.build_id,
+					    m.map.build_id_size));
 }
 
 static uint64_t known(uint64_t time)
@@ -86,18 +94,18 @@ static void task(struct perf *pf, const struct perf_rec *r, const struct perf_sa
 
 	if (r->type == REC_COMM) {
 		name = perf_name(&c, &n, &whole);
-		machine_task(m, pid, other);
-		machine_set_comm(m, other, name, n);
+		keep(pf, machine_task(m, pid, other));
+		keep(pf, machine_set_comm(m, other, name, n));
 		if (r->misc & MISC_COMM_EXEC)
-			image_exec(pf->c->image, known(s->time), pid);
+			keep(pf, image_exec(pf->c->image, known(s->time), pid));
 		return;
 	}
 	/* FORK and EXIT: pid, parent's pid, tid, parent's tid */
 	tid = (int32_t)cur_u32(&c);
-	machine_task(m, pid, tid);
+	keep(pf, machine_task(m, pid, tid));
 	if (r->type == REC_FORK && pid != other && other != HWT_NONE &&
 	    !(r->misc & MISC_FORK_EXEC))
-		image_fork(pf->c->image, known(s->time), other, pid);
+		keep(pf, image_fork(pf->c->image, known(s->time), other, pid));
 }
 
 /*
@@ -114,11 +122,11 @@ static void cpu_switch(struct perf *pf, const struct perf_rec *r, const struct p
 	if (s->cpu == HWT_NONE || s->time == HWT_TIME_UNKNOWN)
 		return;
 	if (s->tid != HWT_NONE)
-		machine_task(m, s->pid, s->tid);
+		keep(pf, machine_task(m, s->pid, s->tid));
 	if (!out)
-		machine_switch(m, s->cpu, s->time, s->pid, s->tid, flags);
+		keep(pf, machine_switch(m, s->cpu, s->time, s->pid, s->tid, flags));
 	else if (r->type == REC_SWITCH)
-		machine_switch(m, s->cpu, s->time, HWT_NONE, HWT_NONE, flags);
+		keep(pf, machine_switch(m, s->cpu, s->time, HWT_NONE, HWT_NONE, flags));
 }
 
 static void itrace_start(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
@@ -126,9 +134,9 @@ static void itrace_start(struct perf *pf, const struct perf_rec *r, const struct
 	struct cur c = perf_body(pf, r, s);
 	int32_t pid = (int32_t)cur_u32(&c), tid = (int32_t)cur_u32(&c);
 
-	machine_task(pf->c->machine, pid, tid);
+	keep(pf, machine_task(pf->c->machine, pid, tid));
 	if (s->cpu != HWT_NONE && s->time != HWT_TIME_UNKNOWN)
-		machine_switch(pf->c->machine, s->cpu, s->time, pid, tid, 0);
+		keep(pf, machine_switch(pf->c->machine, s->cpu, s->time, pid, tid, 0));
 }
 
 static void lost(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
@@ -144,7 +152,7 @@ static void lost(struct perf *pf, const struct perf_rec *r, const struct perf_sa
 		  s->cpu);
 	/* a switch may be among them */
 	if (r->type == REC_LOST && s->cpu != HWT_NONE && s->time != HWT_TIME_UNKNOWN)
-		machine_switch(pf->c->machine, s->cpu, s->time, HWT_NONE, HWT_NONE, 0);
+		keep(pf, machine_switch(pf->c->machine, s->cpu, s->time, HWT_NONE, HWT_NONE, 0));
 }
 
 static void ksymbol(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
@@ -161,8 +169,8 @@ static void ksymbol(struct perf *pf, const struct perf_rec *r, const struct perf
 	flags = cur_u16(&c);
 	name = perf_name(&c, &n, &whole);
 	if (whole && size && size <= UINT64_MAX - addr)
-		image_add_symbol(pf->c->image, HWT_NONE, known(s->time), addr, size,
-				 flags & 1 ? NULL : name);
+		keep(pf, image_add_symbol(pf->c->image, HWT_NONE, known(s->time), addr, size,
+					  flags & 1 ? NULL : name));
 }
 
 static int text_poke(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
@@ -271,7 +279,7 @@ static int sched_sample(struct perf *pf, const struct perf_sample *s)
 static int sample(struct perf *pf, const struct perf_sample *s)
 {
 	if (s->tid != HWT_NONE)
-		machine_task(pf->c->machine, s->pid, s->tid);
+		keep(pf, machine_task(pf->c->machine, s->pid, s->tid));
 	if (!s->attr || !s->raw || s->attr->type != PERF_TYPE_TP || !pf->fmt)
 		return 0;
 	if (pf->sched_switch < 0)
@@ -378,6 +386,8 @@ static int read_records(struct perf *pf, struct hwt_diag *diag)
 			break;
 		pf->nrecs++;
 		rc = r.type < REC_KERNEL_END ? kernel_record(pf, &r) : tool_record(pf, &r);
+		if (!rc && pf->no_memory)
+			rc = -ENOMEM;
 		if (rc)
 			break;
 	}
@@ -405,11 +415,11 @@ static void add_pokes(struct perf *pf)
 		qsort(v, pf->pokes.n, sizeof(*v), by_poke);
 	for (size_t i = 0; i < pf->pokes.n; i++) {
 		if ((!i || v[i - 1].addr != v[i].addr) && v[i].nold)
-			image_add_bytes(pf->c->image, HWT_NONE, 0, v[i].addr, v[i].old,
-					v[i].nold, NULL);
+			keep(pf, image_add_bytes(pf->c->image, HWT_NONE, 0, v[i].addr, v[i].old,
+						 v[i].nold, NULL));
 		if (v[i].nnew)
-			image_add_bytes(pf->c->image, HWT_NONE, v[i].time, v[i].addr, v[i].new,
-					v[i].nnew, NULL);
+			keep(pf, image_add_bytes(pf->c->image, HWT_NONE, v[i].time, v[i].addr,
+						 v[i].new, v[i].nnew, NULL));
 	}
 }
 
@@ -424,8 +434,8 @@ static void add_switches(struct perf *pf)
 	const struct perf_switch *v = pf->switches.v;
 
 	for (size_t i = 0; i < pf->switches.n && !pf->have_switch; i++)
-		machine_switch(pf->c->machine, v[i].cpu, v[i].time, perf_pid_of(pf, v[i].tid),
-			       v[i].tid, v[i].flags);
+		keep(pf, machine_switch(pf->c->machine, v[i].cpu, v[i].time,
+					perf_pid_of(pf, v[i].tid), v[i].tid, v[i].flags));
 }
 
 /* Times are of perf's own clock unless the user named one; trace time converts to the former. */
@@ -550,6 +560,8 @@ static int load(struct perf *pf, const struct file *f, const char *dir,
 	add_switches(pf);
 	machine_sort(pf->c->machine);
 	clocks(pf);
+	if (pf->no_memory)
+		return diag_set(diag, -ENOMEM, 3, pf->c->path, HWT_NO_OFF, "out of memory");
 	rc = perf_make_bufs(pf, diag);
 	free_pass1(pf);
 	return rc;

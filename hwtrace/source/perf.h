@@ -139,7 +139,7 @@ struct perf {
 	const uint8_t *info_raw;	/* the same as bytes, for strings in them */
 	size_t ninfo;
 	uint32_t info_type;
-	bool have_info, have_switch;
+	bool have_info, have_switch, no_memory;
 	uint64_t nrecs;			/* records of any type that could be read */
 	int64_t sched_switch;		/* tracepoint id, -1: not known */
 	size_t ncfgs;			/* in all buffers */

@@ -22,6 +22,7 @@ struct group {			/* what one AUX mmap wrote, of one CPU or one thread */
 	struct perf_aux **aux;
 	size_t naux;
 	uint64_t missing;	/* declared in AUXTRACE and cut */
+	bool snapshot;		/* AUX records tell where the head was, not what was kept */
 	size_t first;		/* index of its first trace buffer */
 };
 
@@ -112,24 +113,30 @@ static size_t chunk_at(const struct group *g, uint64_t off)
 /*
  * A snapshot buffer runs over itself, and its AUX record gives the head, which is the end, and a
  * size that may be the whole buffer's. Clamped to the chunk that ends there, it has a start. Where
- * that does not fit the numbers, they are taken as they stand.
+ * that does not fit, the numbers are taken as they stand if the bytes are there; if not, nobody
+ * asked to keep them.
  */
-static void unwrap(const struct group *g, struct perf_aux *a)
+static void unwrap(struct group *g, struct perf_aux *a)
 {
-	size_t i;
 	uint64_t size = a->size;
+	size_t i;
 
-	if (!(a->flags & AUX_OVERWRITE) || !a->off)
+	if (!(a->flags & AUX_OVERWRITE))
 		return;
-	i = chunk_at(g, a->off - 1);
-	if (i == g->nchunks || g->chunks[i].off >= a->off)
-		return;
-	if (size > g->chunks[i].size)
-		size = g->chunks[i].size;
-	if (size > a->off || a->off - size < g->chunks[i].off)
-		return;
-	a->off -= size;
-	a->size = size;
+	g->snapshot = true;
+	i = a->off ? chunk_at(g, a->off - 1) : g->nchunks;
+	if (i < g->nchunks && g->chunks[i].off < a->off) {
+		if (size > g->chunks[i].size)
+			size = g->chunks[i].size;
+		if (size <= a->off && a->off - size >= g->chunks[i].off) {
+			a->off -= size;
+			a->size = size;
+			return;
+		}
+	}
+	i = chunk_at(g, a->off);
+	if (i == g->nchunks || g->chunks[i].off > a->off)
+		a->size = 0;
 }
 
 /* Copies the bytes of @s behind the spool's end; it gets its pointer when all is there. */
@@ -157,6 +164,7 @@ struct build {			/* while the buffers are made */
 	struct perf *pf;
 	struct file *spool;	/* NULL: not needed so far */
 	bool spool_failed;
+	uint64_t truncated, partial, collisions;	/* AUX records with these flags */
 };
 
 /* Gives @s its bytes: in place if one chunk holds them, else from the spool. */
@@ -309,7 +317,7 @@ static int add_range(struct run *r, uint64_t off, uint64_t end, const struct per
 		n = c->off + c->size < end ? c->off + c->size - off : end - off;
 		/* fewer than 8 bytes at the end of a chunk that no AUX record counts are padding */
 		pad = !aux && g->naux && n < ALIGN && off + n == c->off + c->size;
-		if (!aux && !pad)
+		if (!aux && !pad && !g->snapshot)
 			note(r->b->pf, E_NO_AUX, c->file_off + (off - c->off),
 			     "trace without AUX record", n, off);
 		if (!pad) {
@@ -323,9 +331,14 @@ static int add_range(struct run *r, uint64_t off, uint64_t end, const struct per
 	return 0;
 }
 
-/* The flags of one AUX record, once for each. */
-static void aux_flags(struct perf *pf, const struct perf_aux *a)
+/* The flags of one AUX record, once for each. Three counts that mean three things. */
+static void aux_flags(struct build *b, const struct perf_aux *a)
 {
+	struct perf *pf = b->pf;
+
+	b->truncated += !!(a->flags & AUX_TRUNCATED);
+	b->partial += !!(a->flags & AUX_PARTIAL);
+	b->collisions += !!(a->flags & AUX_COLLISION);
 	if (a->flags & AUX_TRUNCATED)
 		note(pf, 20, a->file_off, "recorder lost trace (truncated)", a->size, a->off);
 	if (a->flags & AUX_COLLISION)
@@ -343,7 +356,7 @@ static int add_aux(struct run *r, const struct perf_aux *a, uint64_t *pos)
 	uint64_t end = a->size > UINT64_MAX - a->off ? UINT64_MAX : a->off + a->size;
 	int rc = 0;
 
-	aux_flags(pf, a);
+	aux_flags(r->b, a);
 	if (a->off > *pos) {
 		rc = add_range(r, *pos, a->off, NULL);
 		*pos = a->off;
@@ -549,6 +562,9 @@ int perf_make_bufs(struct perf *pf, struct hwt_diag *diag)
 		diag_set(diag, rc, 3, pf->c->path, HWT_NO_OFF, "out of memory");
 	else
 		rc = finish_spool(&b, diag);
+	if (b.truncated || b.partial || b.collisions)
+		capture_fact(pf->c, "aux records", "%" PRIu64 " truncated, %" PRIu64 " partial, %"
+			     PRIu64 " with collision", b.truncated, b.partial, b.collisions);
 	file_close(b.spool);
 	free(slots);
 	free(gs.v);

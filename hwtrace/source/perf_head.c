@@ -272,7 +272,7 @@ void perf_build_id(struct perf *pf, uint16_t misc, struct cur *c)
 	path[n] = 0;
 	/* 20 bytes with zero padding, or the true length behind them where misc says so */
 	n = misc & MISC_BUILD_ID_SIZE && id[20] <= 20 ? id[20] : 20;
-	image_set_build_id(pf->c->image, path, id, n);
+	pf->no_memory |= image_set_build_id(pf->c->image, path, id, n) == -ENOMEM;
 }
 
 static void build_ids(struct perf *pf, const struct file *f, uint64_t off, struct cur *c)

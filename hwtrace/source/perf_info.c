@@ -152,6 +152,7 @@ void perf_auxtrace_info(struct perf *pf, const struct perf_rec *r)
 	raw = arena_alloc(&pf->c->arena, pf->ninfo * 8 + 8);
 	if (!pf->info || !raw) {
 		pf->ninfo = 0;
+		pf->no_memory = true;
 		return;
 	}
 	memcpy(raw, c.p, pf->ninfo * 8);

@@ -17,6 +17,7 @@
 
 #include "hwtrace/source/capture.h"
 #include "hwtrace/source/raw.h"
+#include "tests/support/mkperf.h"
 #include "tests/support/vdir.h"
 
 #ifndef __SANITIZE_ADDRESS__
@@ -120,6 +121,70 @@ static int read_raw(struct hwt_diag *d)
 	return rc;
 }
 
+static uint8_t *perf_file;
+static size_t perf_size;
+
+/* a span in two pieces, a text poke, a feature, a compressed record (RFC 8878, raw block) */
+static void make_perf(void)
+{
+	static const char trace[64];
+	struct mkperf m, z;
+	size_t at;
+
+	mkperf_init(&m, false);
+	mkperf_feature_str(&m, 9, "GenuineIntel,6,94,3");
+	mkperf_pt(&m);
+	mkperf_mmap2(&m, 0x400000, 0x1000, 0, 5, "/x");
+	mkperf_comm(&m, "a", true);
+	mkperf_task(&m, 7, 0, 5, 5);
+	mkperf_switch(&m, false);
+	mkperf_aux(&m, 0, 64, 1);
+	mkperf_auxtrace(&m, 0, 32, 0, 1, 0, trace, 32);
+	mkperf_auxtrace(&m, 32, 32, 0, 1, 0, trace, 32);
+	at = mkperf_begin(&m, 20, 1);
+	mkperf_u64(&m, 0x1000);
+	mkperf_u16(&m, 2);
+	mkperf_u16(&m, 2);
+	mkperf_put(&m, "aabb", 4);
+	mkperf_sample_id(&m);
+	mkperf_end(&m, at);
+	mkperf_init(&z, false);
+	mkperf_comm(&z, "b", false);
+	at = mkperf_begin(&m, 81, 0);
+	mkperf_put(&m, "\x28\xb5\x2f\xfd\x00\x38", 6);
+	mkperf_put(&m, (uint8_t[]){ (uint8_t)(z.n << 3 | 1), (uint8_t)(z.n >> 5), 0 }, 3);
+	mkperf_put(&m, z.p, z.n);
+	mkperf_end(&m, at);
+	perf_file = mkperf_file(&m, &perf_size);
+	mkperf_free(&z);
+	mkperf_free(&m);
+}
+
+static int read_perf(struct hwt_diag *d)
+{
+	struct capture *c;
+	struct hwt_stream *s;
+	struct hwt_event ev[8];
+	struct file *f;
+	int rc = capture_new(&c);
+
+	if (rc)
+		return rc;
+	rc = file_mem(&f, "t", perf_file, perf_size);
+	if (!rc)
+		rc = source_perf.open(c, f, "t", NULL, d);
+	if (!rc)
+		rc = c->events(c, &s, d);
+	if (!rc) {
+		do
+			rc = hwt_stream_next(s, ev, 8);
+		while (rc > 0);
+		hwt_stream_close(s);
+	}
+	capture_free(c);
+	return rc;
+}
+
 /* Ends at the first run in which nothing failed. */
 static long every_allocation(int (*run)(struct hwt_diag *d))
 {
@@ -148,10 +213,13 @@ static long every_allocation(int (*run)(struct hwt_diag *d))
 static void readers(void **state)
 {
 	long s = every_allocation(read_snapshot), b = every_allocation(read_bundle);
-	long r = every_allocation(read_raw);
+	long r = every_allocation(read_raw), p;
 
-	assert_true(s > 10 && b > 10 && r > 5);
-	printf("# out of memory at %ld + %ld + %ld places\n", s, b, r);
+	make_perf();
+	p = every_allocation(read_perf);
+	free(perf_file);
+	assert_true(s > 10 && b > 10 && r > 5 && p > 30);
+	printf("# out of memory at %ld + %ld + %ld + %ld places\n", s, b, r, p);
 }
 
 static int setup(void **state)

@@ -486,6 +486,49 @@ static void cs_snapshot(void **state)
 	done(c, &m);
 }
 
+/* Snapshot mode writes an AUX record whenever the task stops, but keeps bytes only when asked. */
+static void pt_snapshot(void **state)
+{
+	struct mkperf m;
+	struct capture *c;
+
+	mkperf_init(&m, false);
+	mkperf_pt(&m);
+	mkperf_aux(&m, 0x400, 0x1000, OVERWRITE);
+	mkperf_aux(&m, 0x1230, 0x1000, OVERWRITE);
+	mkperf_auxtrace(&m, 0x1130, 0x100, 0, 1234, 0, data + 0x1130, 0x100);
+	mkperf_aux(&m, 0x2000, 0x1000, OVERWRITE);
+	c = open_mk(&m);
+	assert_int_equal(c->notes.n, 0);
+	assert_int_equal(c->bufs[0].nspans, 1);
+	span(&c->bufs[0], 0, 0x1130, 0x100, HWT_GAP_AUX_LOST, 0xd30);
+	done(c, &m);
+}
+
+/* Case H18: truncated, partial and collision are counted each for itself. */
+static void flag_counts(void **state)
+{
+	struct mkperf m;
+	struct capture *c;
+	const char *value = "";
+
+	mkperf_init(&m, false);
+	mkperf_pt(&m);
+	mkperf_aux(&m, 0, 8, TRUNCATED | PARTIAL);
+	mkperf_aux(&m, 8, 8, TRUNCATED);
+	mkperf_aux(&m, 16, 8, COLLISION | TRUNCATED);
+	mkperf_auxtrace(&m, 0, 24, 0, 1234, 0, data, 24);
+	c = open_mk(&m);
+	for (size_t i = 0; i < c->nfacts; i++)
+		if (!strcmp(c->facts[i].key, "aux records"))
+			value = c->facts[i].value;
+	assert_string_equal(value, "3 truncated, 1 partial, 1 with collision");
+	assert_int_equal(notes(c, 20), 3);
+	assert_int_equal(notes(c, 53), 1);
+	assert_int_equal(notes(c, 23), 1);
+	done(c, &m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -494,7 +537,8 @@ int main(void)
 		cmocka_unit_test(no_copy), cmocka_unit_test(pt_config),
 		cmocka_unit_test(cs_versions), cmocka_unit_test(cs_hostile),
 		cmocka_unit_test(cs_hw_id), cmocka_unit_test(cs_raw_thread),
-		cmocka_unit_test(cs_snapshot),
+		cmocka_unit_test(cs_snapshot), cmocka_unit_test(pt_snapshot),
+		cmocka_unit_test(flag_counts),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
