@@ -11,33 +11,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "../../../../hwtrace/image/image.h"
-
-static char dir[64];
+#include "../../../support/scratch.h"
 
 struct fix {
 	struct notes ns;
 	struct hwt_image *img;
 	struct hwt_diag diag;
 };
-
-static int make_dir(void **state)
-{
-	snprintf(dir, sizeof(dir), "/tmp/hwt-elf-XXXXXX");
-	return mkdtemp(dir) ? 0 : -1;
-}
-
-static int drop_dir(void **state)
-{
-	char cmd[100];
-
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd);
-}
 
 static int setup(void **state)
 {
@@ -55,37 +39,6 @@ static int teardown(void **state)
 	notes_free(&f->ns);
 	free(f);
 	return 0;
-}
-
-static const char *in_dir(const char *name)
-{
-	static char path[4][200];
-	static unsigned k;
-
-	k = (k + 1) % 4;
-	snprintf(path[k], sizeof(path[k]), "%s/%s", dir, name);
-	return path[k];
-}
-
-/* A shell command in the scratch folder; the test is skipped if it can not run. */
-static void sh(const char *cmd)
-{
-	char buf[2000];
-
-	snprintf(buf, sizeof(buf), "cd %s && { %s; } 2>/dev/null", dir, cmd);
-	if (system(buf)) {
-		print_message("can not run: %s\n", cmd);
-		skip();
-	}
-}
-
-static void write_file(const char *name, const void *p, size_t n)
-{
-	FILE *f = fopen(in_dir(name), "wb");
-
-	assert_non_null(f);
-	assert_int_equal(fwrite(p, 1, n, f), n);
-	fclose(f);
 }
 
 static void put(uint8_t *p, uint64_t v, unsigned bytes)
@@ -126,9 +79,9 @@ static void tiny(uint8_t *b, const struct seg *v, unsigned n)
 
 static int add(struct fix *f, const void *p, size_t n)
 {
-	write_file("x", p, n);
+	scratch_write("x", p, n);
 	memset(&f->diag, 0, sizeof(f->diag));
-	return image_add_elf(f->img, HWT_NONE, in_dir("x"), HWT_NO_ADDR, &f->diag);
+	return image_add_elf(f->img, HWT_NONE, scratch("x"), HWT_NO_ADDR, &f->diag);
 }
 
 static int byte_at(struct fix *f, uint64_t addr)
@@ -287,8 +240,8 @@ static void bss_and_base(void **state)
 	tiny(b, v, 2);
 	memset(b + 0x180, 'd', 8);
 	memset(b + 0x200, 'c', 16);
-	write_file("y", b, sizeof(b));
-	assert_int_equal(image_add_elf(f->img, HWT_NONE, in_dir("y"), 0x7f0000003000, NULL), 0);
+	scratch_write("y", b, sizeof(b));
+	assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("y"), 0x7f0000003000, NULL), 0);
 	assert_int_equal(byte_at(f, 0x7f0000003007), 'd');
 	assert_int_equal(byte_at(f, 0x7f0000003008), 0);
 	assert_int_equal(byte_at(f, 0x7f00000038ff), 0);
@@ -297,39 +250,9 @@ static void bss_and_base(void **state)
 	assert_int_equal(byte_at(f, 0x7f000000500f), 'c');
 	assert_int_equal(byte_at(f, 0x5000), -1);
 	/* no room for it */
-	assert_int_equal(image_add_elf(f->img, HWT_NONE, in_dir("y"), UINT64_MAX - 0x1000,
+	assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("y"), UINT64_MAX - 0x1000,
 				       &f->diag), -22);
 	assert_int_equal(f->diag.id, 101);
-}
-
-static const char source[] =
-	"extern int puts(const char *); extern int atexit(void (*)(void));\n"
-	"static __attribute__((noinline)) int helper(int a) { return a * 3 + puts(\"x\"); }\n"
-	"int twice(int a) { return helper(a) * 2; }\n"
-	"int __twice(int) __attribute__((alias(\"twice\")));\n"
-	"int atwice(int) __attribute__((weak, alias(\"twice\")));\n"
-	"static void done(void) { puts(\"y\"); }\n"
-	"char room[5000]; int data = 7;\n"
-	"__attribute__((weak)) int maybe(void) { return data; }\n"
-	"int main(void) { atexit(done); return twice(room[3]) + maybe(); }\n"
-	"__asm__(\".text; .globl label; label: nop; inner: nop; .previous\");\n";
-
-/* The executable segment that readelf lists; @off its place in the file. */
-static void exec_segment(const char *file, unsigned long long *off, unsigned long long *addr,
-			 unsigned long long *size)
-{
-	char cmd[300], line[600];
-	FILE *p;
-
-	snprintf(cmd, sizeof(cmd), "readelf -lW %s", in_dir(file));
-	p = popen(cmd, "r");
-	assert_non_null(p);
-	*size = 0;
-	while (fgets(line, sizeof(line), p))
-		if (strstr(line, "R E "))
-			sscanf(line, " LOAD %llx %llx %*x %llx", off, addr, size);
-	pclose(p);
-	assert_true(*size);
 }
 
 /* Every code symbol of nm is found with its size; the name is one that nm knows there. */
@@ -341,8 +264,8 @@ static unsigned against_nm(struct fix *f, const char *file, uint64_t bias)
 	unsigned n = 0;
 	FILE *p;
 
-	exec_segment(file, &code_off, &code, &code_size);
-	snprintf(cmd, sizeof(cmd), "nm -S --defined-only %s", in_dir(file));
+	scratch_text(file, &code_off, &code, &code_size);
+	snprintf(cmd, sizeof(cmd), "nm -S --defined-only %s", scratch(file));
 	p = popen(cmd, "r");
 	assert_non_null(p);
 	while (fgets(line, sizeof(line), p)) {
@@ -385,9 +308,9 @@ static unsigned against_readelf(struct fix *f, const char *file, uint64_t bias)
 	struct hwt_where w = { .pid = HWT_NONE, .time = HWT_TIME_UNKNOWN };
 	char cmd[300], line[600];
 	unsigned n = 0;
-	FILE *p, *e = fopen(in_dir(file), "rb");
+	FILE *p, *e = fopen(scratch(file), "rb");
 
-	snprintf(cmd, sizeof(cmd), "readelf -lW %s", in_dir(file));
+	snprintf(cmd, sizeof(cmd), "readelf -lW %s", scratch(file));
 	p = popen(cmd, "r");
 	assert_non_null(p);
 	assert_non_null(e);
@@ -421,7 +344,7 @@ static unsigned against_plt(struct fix *f, const char *objdump, const char *file
 	unsigned n = 0;
 	FILE *p;
 
-	snprintf(cmd, sizeof(cmd), "%s -d -j .plt -j .plt.sec %s", objdump, in_dir(file));
+	snprintf(cmd, sizeof(cmd), "%s -d -j .plt -j .plt.sec %s", objdump, scratch(file));
 	p = popen(cmd, "r");
 	assert_non_null(p);
 	while (fgets(line, sizeof(line), p)) {
@@ -461,8 +384,8 @@ static void compiled(void **state)
 	};
 	char cmd[300];
 
-	write_file("p.c", source, sizeof(source) - 1);
-	write_file("d.c", lib, sizeof(lib) - 1);
+	scratch_write("p.c", scratch_source, strlen(scratch_source));
+	scratch_write("d.c", lib, sizeof(lib) - 1);
 	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
 		struct hwt_where w = { .pid = HWT_NONE, .time = HWT_TIME_UNKNOWN };
 		bool fixed = strstr(v[i].cc, "-static") || strstr(v[i].cc, "-no-pie");
@@ -472,9 +395,9 @@ static void compiled(void **state)
 
 		snprintf(cmd, sizeof(cmd), "%s -g -o p p.c -Wl,--as-needed %s", v[i].cc,
 			 i >= 4 ? "-ld" : "");
-		sh(cmd);
+		scratch_sh(cmd);
 		setup((void **)&f);
-		assert_int_equal(image_add_elf(f->img, HWT_NONE, in_dir("p"),
+		assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("p"),
 					       fixed ? HWT_NO_ADDR : bias, NULL), 0);
 		assert_true(against_nm(f, "p", bias) >= 6);
 		assert_true(against_readelf(f, "p", bias) >= 2);
@@ -503,9 +426,9 @@ static void cold_part(void **state)
 	struct fix *f = *state;
 	uint64_t r[2][2], func;
 
-	write_file("cold.c", text, sizeof(text) - 1);
-	sh("gcc -O2 -no-pie -o cold cold.c && nm cold | grep -q ' f.cold$'");
-	assert_int_equal(image_add_elf(f->img, HWT_NONE, in_dir("cold"), HWT_NO_ADDR, NULL), 0);
+	scratch_write("cold.c", text, sizeof(text) - 1);
+	scratch_sh("gcc -O2 -no-pie -o cold cold.c && nm cold | grep -q ' f.cold$'");
+	assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("cold"), HWT_NO_ADDR, NULL), 0);
 	assert_int_equal(hwt_image_find(f->img, "f.cold", r, 2), 1);
 	assert_int_equal(image_entry(f->img, &w, r[0][0], &func), 0);
 	assert_int_equal(func, r[0][0]);
@@ -524,13 +447,13 @@ static void other_classes(void **state)
 		"aarch64-linux-gnu-ld -EB -maarch64linuxb s.o -o s",
 	};
 
-	write_file("s.c", small, sizeof(small) - 1);
+	scratch_write("s.c", small, sizeof(small) - 1);
 	for (size_t i = 0; i < 2; i++) {
 		struct fix *f;
 
-		sh(how[i]);
+		scratch_sh(how[i]);
 		setup((void **)&f);
-		assert_int_equal(image_add_elf(f->img, HWT_NONE, in_dir("s"), HWT_NO_ADDR,
+		assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("s"), HWT_NO_ADDR,
 					       NULL), 0);
 		assert_int_equal(against_nm(f, "s", 0), 2);
 		assert_true(against_readelf(f, "s", 0) >= 1);
@@ -551,16 +474,16 @@ static void thumb(void **state)
 	char cmd[200];
 	FILE *p;
 
-	write_file("t.c", small, sizeof(small) - 1);
-	sh("clang --target=armv7-linux-gnueabi -mthumb -ffreestanding -c t.c && "
+	scratch_write("t.c", small, sizeof(small) - 1);
+	scratch_sh("clang --target=armv7-linux-gnueabi -mthumb -ffreestanding -c t.c && "
 	   "ld.lld -m armelf_linux_eabi t.o -o t");
-	snprintf(cmd, sizeof(cmd), "readelf -sW %s | grep 'FUNC.* f$'", in_dir("t"));
+	snprintf(cmd, sizeof(cmd), "readelf -sW %s | grep 'FUNC.* f$'", scratch("t"));
 	p = popen(cmd, "r");
 	assert_non_null(p);
 	assert_int_equal(fscanf(p, "%*u: %llx %u", &addr, &size), 2);
 	pclose(p);
 	assert_int_equal(addr & 1, 1);
-	assert_int_equal(image_add_elf(f->img, HWT_NONE, in_dir("t"), HWT_NO_ADDR, NULL), 0);
+	assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("t"), HWT_NO_ADDR, NULL), 0);
 	assert_int_equal(hwt_image_symbol(f->img, &w, addr - 1, &s), 1);
 	assert_string_equal(s.name, "f");
 	assert_int_equal(s.start, addr - 1);
@@ -568,275 +491,6 @@ static void thumb(void **state)
 	assert_int_equal(hwt_image_symbol(f->img, &w, addr - 1 + size - 1, &s), 1);
 	assert_string_equal(s.name, "f");
 	assert_int_equal(hwt_image_find(f->img, "*", NULL, 0), 2);
-}
-
-/* A map of a file as the kernel makes it, and symbols through file offsets; not stripped or so. */
-static void map_file(struct fix *f, const char *path, const uint8_t *id, uint8_t n)
-{
-	struct hwt_map m = { .path = path, .pid = 9, .build_id_size = n };
-	unsigned long long off, addr, size;
-
-	if (n)
-		memcpy(m.build_id, id, n);
-	exec_segment("q", &off, &addr, &size);
-	m.addr = 0x7f1200000000 + addr;
-	m.file_off = off;
-	m.size = (size + 0xfff) & ~0xfffull;
-	assert_int_equal(image_add_map(f->img, &m), 0);
-}
-
-static uint64_t nm_addr(const char *file, const char *name)
-{
-	unsigned long long addr = 0;
-	char cmd[300];
-	FILE *p;
-
-	snprintf(cmd, sizeof(cmd), "nm %s | grep ' %s$'", in_dir(file), name);
-	p = popen(cmd, "r");
-	assert_non_null(p);
-	assert_int_equal(fscanf(p, "%llx", &addr), 1);
-	pclose(p);
-	return addr;
-}
-
-static size_t gnu_id(const char *file, uint8_t *id)
-{
-	char cmd[300], hex[100] = "";
-	size_t n = 0;
-	FILE *p;
-
-	snprintf(cmd, sizeof(cmd), "readelf -n %s | sed -n 's/.*Build ID: //p'", in_dir(file));
-	p = popen(cmd, "r");
-	assert_non_null(p);
-	assert_int_equal(fscanf(p, "%99s", hex), 1);
-	pclose(p);
-	for (; hex[2 * n]; n++) {
-		unsigned b;
-
-		assert_int_equal(sscanf(hex + 2 * n, "%2x", &b), 1);
-		id[n] = (uint8_t)b;
-	}
-	return n;
-}
-
-static void expect_name(struct fix *f, uint64_t addr, const char *name)
-{
-	struct hwt_where w = { .pid = 9, .time = HWT_TIME_UNKNOWN };
-	struct hwt_symbol s;
-
-	assert_int_equal(hwt_image_symbol(f->img, &w, 0x7f1200000000 + addr, &s), name != NULL);
-	if (name)
-		assert_string_equal(s.name, name);
-}
-
-/* Where a recorded file is searched, and what its build-id decides. */
-static void search_order(void **state)
-{
-	static const char *const places[] = {
-		"mkdir -p root/opt && cp q root/opt/q",
-		"mkdir -p cache/$(readelf -n q | sed -n 's/.*Build ID: //p') && "
-		"cp q cache/$(readelf -n q | sed -n 's/.*Build ID: //p')/executable",
-		"b=$(readelf -n q | sed -n 's/.*Build ID: //p'); r=${b#??}; "
-		"d=cache/.build-id/${b%$r}/$r; mkdir -p $d && cp q $d/elf",
-	};
-	char root[100], cache[100];
-	struct hwt_open_opts o = { .sysroot = root, .debuginfod_cache = cache };
-	uint8_t id[20], wrong[20] = { 1, 2, 3 };
-	uint64_t twice;
-	struct fix *f;
-	size_t n;
-
-	snprintf(root, sizeof(root), "%s/root", dir);
-	snprintf(cache, sizeof(cache), "%s/cache", dir);
-	write_file("q.c", source, sizeof(source) - 1);
-	sh("gcc -O1 -g -pie -Wl,--build-id=sha1 -o q q.c");
-	twice = nm_addr("q", "twice");
-	n = gnu_id("q", id);
-	assert_int_equal(n, 20);
-	for (size_t i = 0; i < 3; i++) {
-		sh("rm -rf root cache");
-		sh(places[i]);
-		setup((void **)&f);
-		assert_int_equal(image_set_opts(f->img, &o), 0);
-		map_file(f, "/opt/q", id, 20);
-		expect_name(f, twice, "twice");
-		assert_int_equal(f->ns.n, 0);
-		teardown((void **)&f);
-	}
-	/* refused, with both ids in the note, then found to be missing */
-	setup((void **)&f);
-	map_file(f, in_dir("q"), wrong, 20);
-	expect_name(f, twice, NULL);
-	assert_int_equal(f->ns.n, 2);
-	assert_int_equal(f->ns.v[0].diag.id, 91);
-	assert_non_null(strstr(f->ns.v[0].diag.text, "recorded build-id 010203"));
-	assert_int_equal(f->ns.v[1].diag.id, 93);
-	teardown((void **)&f);
-	/* the same without build-id: the path is all that is known */
-	setup((void **)&f);
-	map_file(f, in_dir("q"), NULL, 0);
-	expect_name(f, twice, "twice");
-	teardown((void **)&f);
-	/* told later, before the file is opened */
-	setup((void **)&f);
-	map_file(f, in_dir("q"), NULL, 0);
-	assert_int_equal(image_set_build_id(f->img, in_dir("q"), wrong, 20), 0);
-	expect_name(f, twice, NULL);
-	teardown((void **)&f);
-	/* an unlinked file: what has its name now must prove itself */
-	setup((void **)&f);
-	map_file(f, in_dir("q (deleted)"), NULL, 0);
-	expect_name(f, twice, NULL);
-	map_file(f, in_dir("q (deleted)"), id, 20);
-	expect_name(f, twice, "twice");
-	teardown((void **)&f);
-}
-
-/* Lines of a moved file, its debug information inside or beside it, against addr2line. */
-static void lines(void **state)
-{
-	static const char *const names[] = { "helper", "twice", "main", "done" };
-
-	write_file("q.c", source, sizeof(source) - 1);
-	sh("gcc -O1 -g -pie -o q q.c");
-	for (unsigned split = 0; split < 2; split++) {
-		struct hwt_where w = { .pid = 9, .time = HWT_TIME_UNKNOWN };
-		struct fix *f;
-
-		if (split)
-			sh("rm -f q2; objcopy --only-keep-debug q q.debug && strip -o q2 q && "
-			   "objcopy --add-gnu-debuglink=q.debug q2");
-		setup((void **)&f);
-		map_file(f, in_dir(split ? "q2" : "q"), NULL, 0);
-		for (unsigned i = 0; i < 4; i++) {
-			uint64_t addr = nm_addr("q", names[i]);
-			char cmd[300], func[100] = "", place[300] = "";
-			struct hwt_line l = { 0 };
-			FILE *p;
-
-			snprintf(cmd, sizeof(cmd), "addr2line -f -e %s 0x%llx", in_dir("q"),
-				 (unsigned long long)addr);
-			p = popen(cmd, "r");
-			assert_non_null(p);
-			assert_int_equal(fscanf(p, "%99s %299s", func, place), 2);
-			pclose(p);
-			assert_int_equal(hwt_image_lines(f->img, &w, 0x7f1200000000 + addr, &l, 1),
-					 1);
-			assert_string_equal(l.func, func);
-			assert_int_equal(l.line, atoi(strrchr(place, ':') + 1));
-			assert_non_null(strstr(l.file, "q.c"));
-		}
-		teardown((void **)&f);
-	}
-}
-
-/* A file of the user's takes the place of a recorded one: by build-id, else by name. */
-static void offered(void **state)
-{
-	uint8_t id[20], wrong[20] = { 1, 2, 3 };
-	uint64_t twice;
-	struct fix *f;
-
-	write_file("q.c", source, sizeof(source) - 1);
-	sh("gcc -O1 -g -pie -Wl,--build-id=sha1 -o q q.c; mkdir -p o; cp q o/vdso64.so");
-	twice = nm_addr("q", "twice");
-	assert_int_equal(gnu_id("q", id), 20);
-	for (unsigned i = 0; i < 6; i++) {
-		static const struct { const char *user, *recorded; int id, found; } v[] = {
-			{ "q", "/gone/other", 1, 1 }, { "q", "/gone/other", 0, 0 },
-			{ "q", "/gone/q", 0, 1 }, { "q", "/gone/q", 2, 0 },
-			{ "o/vdso64.so", "[vdso]", 0, 1 }, { "q", "[vdso]", 0, 0 },
-		};
-
-		setup((void **)&f);
-		assert_int_equal(image_add_elf(f->img, HWT_NONE, in_dir(v[i].user), HWT_NO_ADDR,
-					       NULL), 0);
-		map_file(f, v[i].recorded, v[i].id == 2 ? wrong : id, v[i].id ? 20 : 0);
-		expect_name(f, twice, v[i].found ? "twice" : NULL);
-		teardown((void **)&f);
-	}
-	/* a reader told the build-id before it named the file with its address */
-	setup((void **)&f);
-	assert_int_equal(image_set_build_id(f->img, in_dir("q"), wrong, 20), 0);
-	assert_int_equal(image_add_elf(f->img, 9, in_dir("q"), 0x10000, &f->diag), -HWT_E_FORMAT);
-	assert_int_equal(f->diag.id, 91);
-	teardown((void **)&f);
-	setup((void **)&f);
-	assert_int_equal(image_set_build_id(f->img, in_dir("q"), id, 20), 0);
-	assert_int_equal(image_add_elf(f->img, 9, in_dir("q"), 0x10000, &f->diag), 0);
-	teardown((void **)&f);
-}
-
-/* Symbols of a stripped file from its debug file, by link and by build-id. */
-static void debug_files(void **state)
-{
-	static const char *const how[] = {
-		"objcopy --add-gnu-debuglink=q.debug q.stripped q2",
-		"mkdir -p .debug && mv q.debug .debug/ && "
-		"objcopy --add-gnu-debuglink=.debug/q.debug q.stripped q2",
-		"cp q.stripped q2; b=$(readelf -n q | sed -n 's/.*Build ID: //p'); "
-		"d=root/usr/lib/debug/.build-id/${b%${b#??}}; mkdir -p $d && "
-		"mv q.debug $d/${b#??}.debug",
-		"cp q.stripped q2; d=cache/$(readelf -n q | sed -n 's/.*Build ID: //p'); "
-		"mkdir -p $d && mv q.debug $d/debuginfo",
-	};
-	char root[100], cache[100];
-	struct hwt_open_opts o = { .sysroot = root, .debuginfod_cache = cache };
-	uint64_t helper;
-	struct fix *f;
-
-	snprintf(root, sizeof(root), "%s/root", dir);
-	snprintf(cache, sizeof(cache), "%s/cache", dir);
-	write_file("q.c", source, sizeof(source) - 1);
-	for (unsigned i = 0; i < 8; i++) {
-		/* a link alone must do for files without build-id */
-		if (i >= 4 && i < 6)
-			sh("gcc -O1 -g -pie -Wl,--build-id=none -o q q.c");
-		else if (i < 4)
-			sh("gcc -O1 -g -pie -Wl,--build-id=sha1 -o q q.c");
-		else
-			break;
-		helper = nm_addr("q", "helper");
-		sh("rm -rf root cache .debug q2 q.debug; mkdir root cache; "
-		   "objcopy --only-keep-debug q q.debug && strip -o q.stripped q");
-		sh(how[i % 4]);
-		setup((void **)&f);
-		assert_int_equal(image_set_opts(f->img, &o), 0);
-		map_file(f, in_dir("q2"), NULL, 0);
-		expect_name(f, helper, "helper");
-		teardown((void **)&f);
-	}
-	/* the debug file of another build: its CRC differs */
-	sh("rm -rf root cache .debug; objcopy --only-keep-debug q q.debug && "
-	   "objcopy --add-gnu-debuglink=q.debug q.stripped q2 && printf x >> q.debug");
-	setup((void **)&f);
-	map_file(f, in_dir("q2"), NULL, 0);
-	expect_name(f, helper, NULL);
-	teardown((void **)&f);
-}
-
-/* What is no regular file is not even opened: this test would hang. */
-static void no_regular_file(void **state)
-{
-	static const char *const names[] = { "fifo", "folder" };
-	struct fix *f = *state;
-	struct hwt_where w = { .pid = 1, .time = 0 };
-	struct hwt_map m = { .addr = 0x1000, .size = 0x1000, .pid = 1 };
-	uint8_t b;
-
-	sh("mkfifo fifo && mkdir folder");
-	for (unsigned i = 0; i < 2; i++) {
-		m.path = in_dir(names[i]);
-		assert_int_equal(image_add_map(f->img, &m), 0);
-		assert_int_equal(hwt_image_read(f->img, &w, 0x1000, &b, 1), 0);
-		assert_int_equal(f->ns.n, i + 1);
-		assert_int_equal(f->ns.v[i].diag.id, 93);
-		assert_int_not_equal(image_add_elf(f->img, 1, m.path, 0, &f->diag), 0);
-	}
-	m.path = "/dev/zero";
-	assert_int_equal(image_add_map(f->img, &m), 0);
-	assert_int_equal(hwt_image_read(f->img, &w, 0x1000, &b, 1), 0);
-	assert_int_equal(f->ns.n, 2);
 }
 
 int main(void)
@@ -853,12 +507,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(cold_part, setup, teardown),
 		cmocka_unit_test(other_classes),
 		cmocka_unit_test_setup_teardown(thumb, setup, teardown),
-		cmocka_unit_test(search_order),
-		cmocka_unit_test(lines),
-		cmocka_unit_test(offered),
-		cmocka_unit_test(debug_files),
-		cmocka_unit_test_setup_teardown(no_regular_file, setup, teardown),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, drop_dir);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
