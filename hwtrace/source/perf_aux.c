@@ -252,7 +252,8 @@ static void lose(struct hole *h, uint16_t cause, uint64_t lost)
 struct run {
 	struct build *b;
 	const struct group *g;
-	struct trace_buf *last;		/* that took the last piece */
+	struct trace_buf *last;		/* that took the last piece, */
+	const struct perf_aux *aux;	/* and its AUX record */
 	struct hole h;
 };
 
@@ -262,13 +263,16 @@ static int add_piece(struct run *r, uint64_t off, uint64_t size, const struct pe
 	struct perf *pf = r->b->pf;
 	struct trace_buf *tb = buf_for(pf, r->g, aux);
 	struct trace_span *s;
+	bool whole;
 
 	if (!tb)
 		return -ENOMEM;
-	r->last = tb;
 	s = tb->nspans ? &tb->spans[tb->nspans - 1] : NULL;
-	if (pf->info_type == AUXTRACE_PT && s && r->h.cause == HWT_GAP_NONE &&
-	    s->pos + s->size == off) {
+	/* PT runs on over AUX records; a CoreSight unit is started again for each */
+	whole = pf->info_type == AUXTRACE_PT || (r->last == tb && r->aux == aux);
+	r->last = tb;
+	r->aux = aux;
+	if (whole && s && r->h.cause == HWT_GAP_NONE && s->pos + s->size == off) {
 		s->size += size;
 		if (aux)
 			s->flags |= (uint16_t)aux->flags;

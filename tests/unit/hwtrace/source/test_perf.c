@@ -463,6 +463,42 @@ static void text_poke(void **state)
 	done(c, &m);
 }
 
+/* Case N04: the buffer of one CPU is written ten seconds late, and a little out of order. */
+static void late_flush(void **state)
+{
+	static const struct { uint32_t cpu; uint64_t time; uint32_t tid; } t[] = {
+		{ 1, 10000000000, 11 }, { 1, 10000000900, 12 }, { 0, 500, 1 }, { 0, 700, 3 },
+		{ 0, 600, 2 }, { 1, 10000000950, 13 }, { 0, 10000000100, 4 },
+	};
+	struct machine_cursor cur;
+	struct mkperf m;
+	struct hwt_diag d;
+	struct capture *c;
+
+	mkperf_init(&m, false);
+	for (unsigned i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		m.cpu = t[i].cpu;
+		m.time = t[i].time;
+		m.tid = t[i].tid;
+		mkperf_switch(&m, false);
+	}
+	c = open_mk(&m, &d);
+	for (int cpu = 0; cpu < 2; cpu++) {
+		int32_t n = cpu ? 3 : 4;
+		uint64_t last = 0;
+
+		machine_cursor_init(&cur, c->machine, cpu);
+		for (int32_t i = 1; i <= n; i++) {
+			assert_true(machine_cursor_due(&cur) >= last);
+			last = machine_cursor_due(&cur);
+			assert_int_equal(machine_cursor_step(&cur)->tid, 10 * cpu + i);
+		}
+		assert_true(machine_cursor_due(&cur) == HWT_TIME_UNKNOWN);
+	}
+	assert_int_equal(c->time_start, 500);
+	done(c, &m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,7 +507,7 @@ int main(void)
 		cmocka_unit_test(time_conv), cmocka_unit_test(time_conv_long),
 		cmocka_unit_test(every_kind), cmocka_unit_test(many_maps),
 		cmocka_unit_test(every_cut), cmocka_unit_test(every_byte),
-		cmocka_unit_test(text_poke),
+		cmocka_unit_test(text_poke), cmocka_unit_test(late_flush),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hwtrace/source/capture.h"
 #include "tests/support/mkperf.h"
@@ -486,6 +487,75 @@ static void cs_snapshot(void **state)
 	done(c, &m);
 }
 
+/* An AUX record over three chunks is one span, whose bytes lie in a row. */
+static void cs_pieces(void **state)
+{
+	static const uint64_t v1[] = { 1, 8ull << 32 | 1, 0,
+		E4, 0, 7, 0xc1, 0x10, 0x28000ea1, 0x4100f403, 0x488, 0, 0xcc };
+	struct mkperf m;
+	struct capture *c;
+
+	mkperf_init(&m, false);
+	mkperf_info(&m, 3, v1, sizeof(v1) / 8);
+	mkperf_aux(&m, 0, 0x200, 0);
+	mkperf_aux(&m, 0x200, 0x100, 0);
+	mkperf_auxtrace(&m, 0, 0x80, 0, 1234, 0, data, 0x80);
+	mkperf_auxtrace(&m, 0x80, 0x100, 0, 1234, 0, data + 0x80, 0x100);
+	mkperf_auxtrace(&m, 0x180, 0x180, 0, 1234, 0, data + 0x180, 0x180);
+	c = open_mk(&m);
+	assert_int_equal(c->bufs[0].nspans, 2);
+	span(&c->bufs[0], 0, 0, 0x200, HWT_GAP_NONE, 0);
+	span(&c->bufs[0], 1, 0x200, 0x100, HWT_GAP_NONE, 0);
+	assert_int_equal(c->notes.n, 0);
+	done(c, &m);
+}
+
+/* Case I13: one AUXTRACE record of more than 2 GiB, in a sparse file. */
+static void large(void **state)
+{
+	const uint64_t size = 0x80000008;
+	char path[] = "/tmp/hwt-perf-XXXXXX";
+	uint64_t total, v;
+	struct mkperf m;
+	struct capture *c;
+	struct hwt_diag d;
+	struct file *f;
+	uint8_t *p;
+	size_t n;
+	int fd;
+
+	mkperf_init(&m, false);
+	mkperf_pt(&m);
+	mkperf_aux(&m, 0, size, 0);
+	mkperf_auxtrace(&m, 0, size, 0, 1, 0, NULL, 0);
+	p = mkperf_file(&m, &n);
+	n = MKPERF_DATA + m.n;	/* no ids: the trace lies there */
+	memset(p + 104 + 128, 0, 16);
+	total = n + size;
+	v = m.n + size;
+	memcpy(p + 48, &v, 8);
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, p, n), n);
+	if (ftruncate(fd, (off_t)total)) {
+		printf("# skipped: no sparse file of 2 GiB in /tmp\n");
+		unlink(path);
+		skip();
+	}
+	close(fd);
+	assert_int_equal(capture_new(&c), 0);
+	assert_int_equal(file_open(&f, path, &d), 0);
+	unlink(path);
+	assert_int_equal(source_perf.open(c, f, path, NULL, &d), 0);
+	assert_int_equal(c->notes.n, 0);
+	assert_int_equal(c->bufs[0].nspans, 1);
+	assert_true(c->bufs[0].spans[0].size == size);
+	assert_int_equal(c->bufs[0].spans[0].p[size - 1], 0);
+	capture_free(c);
+	mkperf_free(&m);
+	free(p);
+}
+
 /* Snapshot mode writes an AUX record whenever the task stops, but keeps bytes only when asked. */
 static void pt_snapshot(void **state)
 {
@@ -538,7 +608,7 @@ int main(void)
 		cmocka_unit_test(cs_versions), cmocka_unit_test(cs_hostile),
 		cmocka_unit_test(cs_hw_id), cmocka_unit_test(cs_raw_thread),
 		cmocka_unit_test(cs_snapshot), cmocka_unit_test(pt_snapshot),
-		cmocka_unit_test(flag_counts),
+		cmocka_unit_test(flag_counts), cmocka_unit_test(cs_pieces), cmocka_unit_test(large),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
