@@ -13,6 +13,14 @@
 
 #include "../../decoders/pt/packet.h"
 
+bool ptflow_missing(void)
+{
+	if (strcmp(flow_ipt_version(), "no libipt"))
+		return false;
+	printf("no libipt on this machine\n");
+	return true;
+}
+
 void ptflow_init(struct ptflow *f)
 {
 	memset(f, 0, sizeof(*f));

@@ -19,6 +19,8 @@ struct ptflow {
 	struct hwt_flow_stats stats;	/* after ptflow_run() */
 };
 
+/* True, and the reason is on stdout, where the library has no Intel PT flow. */
+bool ptflow_missing(void);
 /* All levels default to RANGES. Abort the test on failure. */
 void ptflow_init(struct ptflow *f);
 void ptflow_fini(struct ptflow *f);

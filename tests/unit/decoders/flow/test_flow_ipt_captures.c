@@ -166,6 +166,8 @@ int main(void)
 	};
 	char path[512];
 
+	if (ptflow_missing())
+		return 77;
 	top = getenv("HWT_CAPTURES");
 	if (!top)
 		top = "../shared/captures";
