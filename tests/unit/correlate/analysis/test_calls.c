@@ -323,6 +323,87 @@ static void deep(void **state)
 	free(ev);
 }
 
+/* Small state, so that events that belong together meet often. */
+static struct hwt_event any_event(uint32_t *seed)
+{
+	static const uint16_t types[] = { HWT_EV_CALL, HWT_EV_CALL, HWT_EV_CALL, HWT_EV_RETURN,
+		HWT_EV_RETURN, HWT_EV_RETURN, HWT_EV_EXCEPTION, HWT_EV_ERET, HWT_EV_ON, HWT_EV_OFF,
+		HWT_EV_GAP, HWT_EV_ASPACE, HWT_EV_NONE, HWT_EV_TX };
+	static const uint8_t kinds[] = { HWT_INSN_CALL, HWT_INSN_CALL, HWT_INSN_FAR_CALL,
+		HWT_INSN_RETURN, HWT_INSN_FAR_RETURN, HWT_INSN_JUMP };
+	struct hwt_event ev = { .cpu = 0, .pid = 7 };
+	uint32_t r[8];
+
+	for (int i = 0; i < 8; i++) {
+		*seed = *seed * 1664525 + 1013904223;
+		r[i] = *seed >> 8;
+	}
+	ev.type = types[r[0] % (sizeof(types) / sizeof(types[0]))];
+	ev.tid = (int32_t)(r[1] % 3) - 1;
+	ev.time = r[2] % 1000;
+	ev.flags = r[3] % 8 ? 0 : (uint8_t)r[4];
+	if (ev.type == HWT_EV_CALL || ev.type == HWT_EV_RETURN) {
+		ev.u.edge.from = 0x1000 * (r[5] % 5) + r[6] % 3 * 5;
+		ev.u.edge.to = r[7] % 11 ? 0x1000 * (r[7] % 5) + r[4] % 4 * 5 : HWT_NO_ADDR;
+		ev.u.edge.kind = kinds[r[2] % sizeof(kinds)];
+		ev.u.edge.last_size = r[6] % 7 ? 5 : 0;
+	} else if (ev.type == HWT_EV_EXCEPTION) {
+		ev.u.exc.from = 0x1000 * (r[5] % 5);
+		ev.u.exc.to = r[6] % 3 ? 0x8000 : HWT_NO_ADDR;
+	} else if (ev.type == HWT_EV_ON || ev.type == HWT_EV_OFF) {
+		ev.u.at.addr = r[5] % 5 ? 0x1000 * (r[6] % 5) + r[7] % 2 * 5 : HWT_NO_ADDR;
+	} else if (ev.type == HWT_EV_ASPACE) {
+		ev.u.aspace.el = r[5] % 3;
+		ev.u.aspace.valid = (uint8_t)r[6];
+	}
+	return ev;
+}
+
+/* Whatever comes in: what is left was entered, the innermost first, and depths tell the truth. */
+static void nesting(void **state)
+{
+	enum { N = 200000 };
+	struct hwt_event *ev = calloc(N, sizeof(*ev));
+	struct script sc = { .s.ops = &script_ops, .ev = ev, .n = N };
+	static uint64_t stack[3][N];
+	int32_t n[3] = { 0 }, base[3] = { 0 };
+	struct hwt_calls *c;
+	struct hwt_call o;
+	uint32_t seed = 1;
+	size_t seen = 0;
+	int rc;
+
+	assert_non_null(ev);
+	for (int i = 0; i < N; i++)
+		ev[i] = any_event(&seed);
+	assert_int_equal(calls_new(&c, func, NULL, &sc.s), 0);
+	while ((rc = hwt_calls_next(c, &o)) > 0) {
+		int t = o.ev.tid + 1;
+
+		seen++;
+		if (o.what == HWT_CALL_ENTER) {
+			/* a tail call of what ran before the trace takes its place, below all */
+			if (!n[t] && o.depth == base[t] - 1)
+				base[t]--;
+			assert_int_equal(o.depth, base[t] + n[t]);
+			stack[t][n[t]++] = o.func;
+		} else if (o.what == HWT_CALL_LEAVE && !o.inferred) {
+			assert_true(n[t] > 0);
+			assert_int_equal(o.depth, base[t] + n[t] - 1);
+			assert_true(stack[t][--n[t]] == o.func);
+		} else if (o.what == HWT_CALL_LEAVE && !n[t] && o.depth == base[t] - 1) {
+			if (o.why != HWT_WHY_TAIL)
+				base[t]--;
+		} else if (o.what == HWT_CALL_LEAVE) {
+			assert_int_equal(o.depth, base[t] + n[t]);
+		}
+	}
+	assert_int_equal(rc, 0);
+	assert_true(seen > N / 2);
+	hwt_calls_free(c);
+	free(ev);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +411,7 @@ int main(void)
 		cmocka_unit_test(tails), cmocka_unit_test(interrupts), cmocka_unit_test(syscalls),
 		cmocka_unit_test(signals), cmocka_unit_test(holes), cmocka_unit_test(threads),
 		cmocka_unit_test(no_symbols), cmocka_unit_test(durations), cmocka_unit_test(deep),
+		cmocka_unit_test(nesting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
