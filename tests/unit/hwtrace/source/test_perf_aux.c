@@ -487,6 +487,46 @@ static void cs_snapshot(void **state)
 	done(c, &m);
 }
 
+/* Without sample ids an AUX record names no CPU: it belongs to the only buffer. */
+static void no_sample_id(void **state)
+{
+	struct mkperf m;
+	struct capture *c;
+
+	mkperf_init(&m, false);
+	m.flags &= ~(1u << 18);
+	mkperf_pt(&m);
+	mkperf_aux(&m, 0, 0x20, TRUNCATED);
+	mkperf_auxtrace(&m, 0, 0x20, 0, 1, 5, data, 0x20);
+	c = open_mk(&m);
+	assert_int_equal(c->nbufs, 1);
+	span(&c->bufs[0], 0, 0, 0x20, HWT_GAP_NONE, 0);
+	assert_true(c->bufs[0].spans[0].time == HWT_TIME_UNKNOWN);
+	assert_int_equal(c->bufs[0].cause_after, HWT_GAP_AUX_LOST);
+	assert_int_equal(notes(c, 37), 0);
+	done(c, &m);
+}
+
+/* Case L04: the TSC converts to perf's clock, events are on another: never joined. */
+static void other_clock(void **state)
+{
+	struct mkperf m;
+	struct capture *c;
+
+	for (int k = 0; k < 2; k++) {
+		mkperf_init(&m, k);
+		m.flags |= 1u << 25;	/* use_clockid, and clockid 0 */
+		mkperf_pt(&m);
+		mkperf_aux(&m, 0, 0x20, 0);
+		mkperf_auxtrace(&m, 0, 0x20, 0, 1, 0, data, 0x20);
+		c = open_mk(&m);
+		assert_string_equal(c->clock, "CLOCK_REALTIME");
+		assert_false(time_map_valid(&c->tsc));
+		assert_int_equal(notes(c, 51), 1);
+		done(c, &m);
+	}
+}
+
 /* An AUX record over three chunks is one span, whose bytes lie in a row. */
 static void cs_pieces(void **state)
 {
@@ -609,6 +649,7 @@ int main(void)
 		cmocka_unit_test(cs_hw_id), cmocka_unit_test(cs_raw_thread),
 		cmocka_unit_test(cs_snapshot), cmocka_unit_test(pt_snapshot),
 		cmocka_unit_test(flag_counts), cmocka_unit_test(cs_pieces), cmocka_unit_test(large),
+		cmocka_unit_test(no_sample_id), cmocka_unit_test(other_clock),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
