@@ -165,6 +165,8 @@ int main(int argc, char **argv)
 	int n, rc;
 
 	set_signals();
+	if (argc > 1 && !strcmp(argv[1], "--version"))
+		argv[1] = "version";	/* what everyone tries first */
 	n = opt_parse(&r.opts, 0, argc, argv);
 	if (n < 0)
 		return usage(&r, NULL);

@@ -59,6 +59,12 @@ says "try: "
 : >"$TMP/empty"
 run 3 check "$TMP/empty"
 says "[E005]"
+run 0 version
+cp "$TMP/out" "$TMP/help"
+run 0 --version
+cmp "$TMP/help" "$TMP/out" || die "--version is not version"
+run 0 --help
+prints "hwtrace info FILE"
 run 0 version --build
 prints "OpenCSD "
 
