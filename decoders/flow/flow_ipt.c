@@ -19,8 +19,12 @@
 #include "ipt_scan.h"
 
 #define IMAGES		16	/* versions of address spaces kept */
-/* Bytes of code and of libipt's tables about it that stay mapped. */
-#define CODE_CACHE	(1ULL << 30)
+/*
+ * libipt maps code in sections, each with a table of 8 bytes a byte, of which only what is used is
+ * ever touched. Address space of both that stays: less than a program needs means starting again.
+ */
+#define CODE_CACHE	(1ULL << 34)
+#define SECTION_MAX	(8ULL << 20)	/* bytes of code in one section */
 #define HELD		64	/* ranges kept back until a packet proves them */
 #define ROOM		(HELD + 8 * EMIT_STEP)	/* ring entries that one step may take */
 #define QUIET_STEPS	(1U << 16)	/* library calls in one next() without an event */
@@ -194,6 +198,20 @@ static int read_memory(uint8_t *buf, size_t size, const struct pt_asid *asid, ui
 	return n > 0 ? n : -pte_nomap;
 }
 
+/* A file that the library can not open is read through the callback. */
+static void add_section(struct flow_ipt *f, struct ipt_image *im, const struct image_section *s)
+{
+	for (uint64_t at = 0; at < s->size; at += SECTION_MAX) {
+		uint64_t n = s->size - at < SECTION_MAX ? s->size - at : SECTION_MAX;
+		int isid = pt_iscache_add_file(f->isc, s->path, s->file_off + at, n,
+					       s->addr + at);
+
+		if (isid <= 0)
+			return;
+		pt_image_add_cached(im->img, f->isc, isid, NULL);
+	}
+}
+
 static int fill_image(struct flow_ipt *f, struct ipt_image *im, const struct hwt_where *w)
 {
 	struct image_section *v = NULL;
@@ -202,14 +220,8 @@ static int fill_image(struct flow_ipt *f, struct ipt_image *im, const struct hwt
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < n; i++) {
-		int isid = pt_iscache_add_file(f->isc, v[i].path, v[i].file_off, v[i].size,
-					       v[i].addr);
-
-		/* a file that the library can not open is read through the callback */
-		if (isid > 0)
-			pt_image_add_cached(im->img, f->isc, isid, NULL);
-	}
+	for (size_t i = 0; i < n; i++)
+		add_section(f, im, &v[i]);
 	free(v);
 	pt_image_set_callback(im->img, read_memory, f);
 	im->pid = w->pid;

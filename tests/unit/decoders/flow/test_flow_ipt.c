@@ -269,6 +269,52 @@ static void test_pebs_overflow(void **state)
 	ptflow_fini(&pf);
 }
 
+/* Event trace, which libipt does not know: alone, with a FUP, with an interrupt's FUP and TIP. */
+static void test_event_trace(void **state)
+{
+	static uint8_t b[256];
+	struct ptenc e;
+	size_t evd, iret, intr, alone;
+	char expect[512];
+
+	ptflow_init(&pf);
+	ptflow_code(&pf, HWT_NONE, 0x401000, NOPS16);
+	ptflow_code(&pf, HWT_NONE, 0xffffffff81000000, "7500 48cf");
+	ptenc_init(&e, b, sizeof(b));
+	ptenc_psb_plus(&e, 0x401000, true);
+	evd = e.n;
+	ptenc_evd(&e, 0, 0x1234);
+	intr = e.n;
+	ptenc_cfe(&e, 1, 14, true);
+	ptenc_fup(&e, 0x401002);
+	ptenc_tip(&e, 0xffffffff81000000);
+	ptenc_tnt(&e, "N");
+	iret = e.n;
+	ptenc_cfe(&e, 2, 0, false);
+	ptenc_tip(&e, 0x401002);
+	alone = e.n;
+	ptenc_cfe(&e, 3, 0, true);
+	ptenc_fup(&e, 0x401004);
+	ptenc_fup(&e, 0x401006);	/* IP compression goes on over both */
+	ptenc_pgd_noip(&e);
+	assert_false(e.full);
+	ptflow_span(&pf, b, e.n);
+	ptflow_run(&pf, text, sizeof(text));
+	snprintf(expect, sizeof(expect), "record evd %zu+11\n"
+		 "record cfe %zu+4\n"
+		 "401000-401001 2 other\n"
+		 "exc 401002>ffffffff81000000\n"
+		 "ffffffff81000000-ffffffff81000000 1 branch\n"
+		 "record cfe %zu+4\n"
+		 "ffffffff81000002-ffffffff81000002 1 far-return\n"
+		 "401002-401003 2 other\n"
+		 "record cfe %zu+4\n"
+		 "401004-401005 2 other\n"
+		 "off 401006 cut\n", evd, intr, iret, alone);
+	assert_string_equal(text, expect);
+	ptflow_fini(&pf);
+}
+
 /* A block handed on: two items, as fixtures/packets/pt/pebs-bip.txt says. */
 static void test_record_text(void **state)
 {
@@ -461,7 +507,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_long_tnt),
 		cmocka_unit_test(test_pebs_overflow), cmocka_unit_test(test_record_text),
-		cmocka_unit_test(test_no_progress),
+		cmocka_unit_test(test_event_trace), cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_hole_in_the_image), cmocka_unit_test(test_idle_loop),
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_zeros_before),
 		cmocka_unit_test(test_levels),
