@@ -54,7 +54,8 @@ TOOL_SRC  := $(sort $(wildcard tests/tools/*.c))
 obj        = $(patsubst %.c,$(O)/obj/%.o,$(1))
 LIB_OBJ   := $(call obj,$(LIB_SRC))
 CLI_OBJ   := $(call obj,$(CLI_SRC))
-SUPPORT_OBJ := $(call obj,$(SUPPORT_SRC))
+# an archive: a test that replaces a function of the library must not pull in helpers that need it
+SUPPORT_LIB := $(O)/libsupport.a
 UNIT_BIN  := $(patsubst %.c,$(O)/%,$(UNIT_SRC))
 FUZZ_BIN  := $(patsubst %.c,$(O)/%,$(FUZZ_SRC))
 BENCH_BIN := $(patsubst %.c,$(O)/%,$(BENCH_SRC))
@@ -88,6 +89,9 @@ $(O)/libhwtrace.a: $(LIB_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
+$(SUPPORT_LIB): $(call obj,$(SUPPORT_SRC))
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
 $(O)/libhwtrace.so.$(SOVERSION): $(LIB_OBJ) hwtrace/libhwtrace.map
 	$(call say,LD,$@)
 	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -shared -Wl,-soname,libhwtrace.so.$(SOVERSION) \
@@ -107,36 +111,36 @@ $(O)/hwtrace-shared: $(CLI_OBJ) $(O)/libhwtrace.so.$(SOVERSION)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $(CLI_OBJ) $(O)/libhwtrace.so.$(SOVERSION) -Wl,-rpath,'$$ORIGIN'
 
-$(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/tests/unit/%: $(O)/obj/tests/unit/%.o $(SUPPORT_LIB) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_LIB) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
 # the tool's own parts, without its main()
 $(O)/cli.a: $(filter-out $(O)/obj/cli/main.o,$(CLI_OBJ))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
-$(O)/tests/unit/cli/%: $(O)/obj/tests/unit/cli/%.o $(SUPPORT_OBJ) $(O)/cli.a $(O)/libhwtrace.a
+$(O)/tests/unit/cli/%: $(O)/obj/tests/unit/cli/%.o $(SUPPORT_LIB) $(O)/cli.a $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/cli.a $(O)/libhwtrace.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_LIB) $(O)/cli.a $(O)/libhwtrace.a $(LIBS) -lcmocka
 
-$(O)/tests/bench/%: $(O)/obj/tests/bench/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/tests/bench/%: $(O)/obj/tests/bench/%.o $(SUPPORT_LIB) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_LIB) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
-$(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/tests/tools/%: $(O)/obj/tests/tools/%.o $(SUPPORT_LIB) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(SUPPORT_LIB) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
 # replay driver: a fuzz target is an ordinary test of its corpus
-$(O)/tests/fuzz/fuzz_%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/obj/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/tests/fuzz/fuzz_%: $(O)/obj/tests/fuzz/fuzz_%.o $(O)/obj/tests/fuzz/driver.o $(SUPPORT_LIB) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(O)/obj/tests/fuzz/driver.o $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -o $@ $< $(O)/obj/tests/fuzz/driver.o $(SUPPORT_LIB) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
 deps:
 	@sh tests/deps.sh
@@ -177,10 +181,10 @@ fuzz: deps
 
 FUZZER_BIN := $(patsubst tests/fuzz/%.c,$(O)/fuzzers/%,$(FUZZ_SRC))
 fuzzers: $(FUZZER_BIN)
-$(O)/fuzzers/%: $(O)/obj/tests/fuzz/%.o $(SUPPORT_OBJ) $(O)/libhwtrace.a
+$(O)/fuzzers/%: $(O)/obj/tests/fuzz/%.o $(SUPPORT_LIB) $(O)/libhwtrace.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(SUPPORT_OBJ) $(O)/libhwtrace.a $(LIBS) -lcmocka
+	$(Q)$(CC) $(HWT_CFLAGS) $(HWT_LDFLAGS) -fsanitize=fuzzer -o $@ $< $(SUPPORT_LIB) $(O)/libhwtrace.a $(LIBS) -lcmocka
 
 # line coverage of our own parsers by unit tests and fuzz corpora
 cover: deps
@@ -228,4 +232,4 @@ uninstall:
 clean:
 	rm -rf build
 
--include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(SUPPORT_OBJ)) $(patsubst %.c,$(O)/obj/%.d,$(UNIT_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(TOOL_SRC) tests/fuzz/driver.c)
+-include $(patsubst %.o,%.d,$(LIB_OBJ) $(CLI_OBJ) $(call obj,$(SUPPORT_SRC))) $(patsubst %.c,$(O)/obj/%.d,$(UNIT_SRC) $(FUZZ_SRC) $(BENCH_SRC) $(TOOL_SRC) tests/fuzz/driver.c)
