@@ -36,6 +36,7 @@ struct expand {
 	bool gave;		/* something of @in went out */
 	uint64_t pc;
 	uint32_t left;
+	uint64_t holes;		/* that the walk made */
 	uint32_t quiet;		/* instructions dropped since something went out */
 	uint32_t space[256];	/* HWT_SPACE_* that runs, by trace id */
 	struct window w;
@@ -116,6 +117,7 @@ static void broken(struct expand *x, const struct hwt_event *range, int rc, stru
 	out->u.gap.trace_id = range->u.range.trace_id;
 	out->u.gap.code = rc;
 	x->walking = false;
+	x->holes++;
 }
 
 /* One step of the walk; returns how many events it gave (0 or 1). */
@@ -216,6 +218,11 @@ static int expand_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 		x->i++;
 	}
 	return n;
+}
+
+uint64_t expand_holes(const struct hwt_stream *s)
+{
+	return hwt_container_of((struct hwt_stream *)s, struct expand, s)->holes;
 }
 
 static void expand_close(struct hwt_stream *s)

@@ -14,5 +14,7 @@
  */
 int expand_new(struct hwt_stream **out, struct hwt_image *image, const struct hwt_interest *want,
 	       struct hwt_stream *up);
+/* Holes that the walk itself made so far. @s is from expand_new(). */
+uint64_t expand_holes(const struct hwt_stream *s);
 
 #endif

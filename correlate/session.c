@@ -20,6 +20,7 @@ struct session_stream {
 	struct hwt_stream s;
 	struct hwt_stream *top;
 	const struct flow_stream *flow;
+	bool expanded;
 };
 
 int hwt_session_open(struct hwt_session **out, const char *path, const struct hwt_open_opts *opts,
@@ -223,6 +224,7 @@ int hwt_session_flow(struct hwt_session *s, size_t i, const struct hwt_interest 
 			diag_set(diag, rc, 3, s->cap->path, HWT_NO_OFF, "out of memory");
 			goto fail;	/* expand_new() closed the flow stream */
 		}
+		ss->expanded = true;
 	}
 	ss->s.ops = &session_ops;
 	ss->s.name = text(a.buf->name);
@@ -235,11 +237,15 @@ fail:
 
 void hwt_flow_stats(const struct hwt_stream *s, struct hwt_flow_stats *out)
 {
-	if (s->ops == &session_ops)
-		*out = hwt_container_of((struct hwt_stream *)s, struct session_stream,
-			s)->flow->stats;
-	else
-		*out = (struct hwt_flow_stats){ 0 };
+	const struct session_stream *ss;
+
+	*out = (struct hwt_flow_stats){ 0 };
+	if (s->ops != &session_ops)
+		return;
+	ss = hwt_container_of((struct hwt_stream *)s, struct session_stream, s);
+	*out = ss->flow->stats;
+	if (ss->expanded)
+		out->gaps += expand_holes(ss->top);
 }
 
 int hwt_session_events(struct hwt_session *s, struct hwt_stream **out, struct hwt_diag *diag)
