@@ -345,7 +345,11 @@ static int tool_record(struct perf *pf, const struct perf_rec *r)
 	switch (r->type) {
 	case REC_ATTR: return pipe_attr(pf, r);
 	case REC_TRACING_DATA:
-		if (pf->pipe && r->extra_have == r->extra_want)
+		if (r->extra_have < r->extra_want)
+			notes_add(&pf->c->notes, HWT_NOTE_CUT, E_TRACING_DATA,
+				  file_path(pf, r->file), r->off, "tracing data truncated: %" PRIu64
+				  " of %" PRIu64 " bytes are there", r->extra_have, r->extra_want);
+		else if (pf->pipe)
 			perf_feature(pf, 1, f, r->off, r->extra, (size_t)r->extra_have);
 		return 0;
 	case REC_BUILD_ID: perf_build_id(pf, r->misc, &c); return 0;

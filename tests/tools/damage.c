@@ -5,7 +5,7 @@
  * hold for any input: a typed error with words or a readable capture, bytes in = decoded +
  * skipped, packets cover the buffer, times that do not go back, work and memory at most linear.
  *
- * damage [-full] [-seed N] [-n COUNT] [-at LO-HI] [-declared|-trace] [-as FORMAT] [-config F]
+ * damage [-full] [-seed N] [-n COUNT] [-at LO-HI] [-declared|-pipe|-trace] [-as FORMAT] [-config F]
  *	[-cpu F/M/S] [-sysroot DIR] [-elf FILE[@ADDR]] CAPTURE [FILE]
  *
  * CAPTURE is a file, or a directory that is copied with FILE (relative to it) damaged; CAPTURE of
@@ -13,7 +13,8 @@
  * 2 KiB or -full is given, else COUNT (500) seeded ones; -at keeps to a part of the file.
  *
  * -declared: each byte of FILE lies inside a declared length, so every cut must be refused or
- * noted as a cut. -trace: FILE is the trace itself. Then the undamaged packets tell whether a cut
+ * noted as a cut. -pipe: FILE is perf.data as written to a pipe, where only a cut between two
+ * records can not be known. -trace: FILE is the trace itself. Then the undamaged packets tell whether a cut
  * lies between two packets, and if it does not there must be a hole at the end; and damage between
  * two synchronisation points must leave what a decoder makes of the others alone.
  */
@@ -63,7 +64,7 @@ static unsigned long failures, variants, opened, refused, cuts_inside, cuts_betw
 static unsigned long blocks_tried;
 static const char *now_how = "start";
 static size_t now_off, heap_peak;
-static bool declared, is_trace;
+static bool declared, is_pipe, is_trace;
 static size_t trace_buf = SIZE_MAX;	/* index of the buffer that @victim holds */
 
 /* of the undamaged trace */
@@ -461,8 +462,32 @@ static bool between(size_t n)
 	return true;
 }
 
+/*
+ * Does a cut after @n bytes lie between two records of a pipe? The data behind an AUXTRACE (71)
+ * or TRACING_DATA (66) record belongs to it, padding does not.
+ */
+static bool between_records(size_t n)
+{
+	size_t at = 16, size;
+	uint64_t data = 0;
+	uint32_t w[4];
+
+	while (at < n && good_n - at >= sizeof(w)) {
+		memcpy(w, good + at, sizeof(w));
+		size = w[1] >> 16;
+		memcpy(&data, w + 2, sizeof(data));
+		data = w[0] == 71 ? data : w[0] == 66 ? (uint32_t)data : 0;
+		at += size + data;
+		if (w[0] == 66 && at < n)
+			at = n <= at + (-data & 7) ? n : at + (-data & 7);
+	}
+	return at == n;
+}
+
 static void check_cut(size_t off, const struct result *r)
 {
+	if (is_pipe && !r->refused && !r->cut_notes && !between_records(off))
+		fail("a cut inside a record is silent", "cut", off);
 	if (declared && !r->refused && !r->cut_notes)
 		fail("a cut inside a declared length is silent", "cut", off);
 	if (!is_trace || r->refused || r->cut_notes)
@@ -631,9 +656,12 @@ static void bytes_at(size_t off, unsigned char *bad)
 	}
 }
 
-static struct { bool full; unsigned long count, seed; size_t lo, hi; const char *open; } how_much = {
-	.count = 500, .seed = 1, .hi = SIZE_MAX
-};
+static struct {
+	bool full;
+	unsigned long count, seed;
+	size_t lo, hi;
+	const char *open;
+} how_much = { .count = 500, .seed = 1, .hi = SIZE_MAX };
 
 /* Takes the option at @i; the index of its last word, or -1. */
 static int option(int argc, char **argv, int i)
@@ -643,8 +671,10 @@ static int option(int argc, char **argv, int i)
 
 	how_much.full |= !strcmp(o, "-full");
 	declared |= !strcmp(o, "-declared");
+	is_pipe |= !strcmp(o, "-pipe");
 	is_trace |= !strcmp(o, "-trace");
-	if (!strcmp(o, "-full") || !strcmp(o, "-declared") || !strcmp(o, "-trace"))
+	if (!strcmp(o, "-full") || !strcmp(o, "-declared") || !strcmp(o, "-pipe") ||
+	    !strcmp(o, "-trace"))
 		return i;
 	if (!v)
 		return -1;
@@ -686,9 +716,9 @@ static void undamaged(void)
 
 	put_victim(good, good_n);
 	try("undamaged", 0, good_n, &r);
-	if (!r.opened && !declared)
+	if (!r.opened && (declared || is_pipe || is_trace))
 		fail("the undamaged capture does not open", "undamaged", 0);
-	if (r.cut_notes)
+	if (r.cut_notes && (declared || is_pipe || is_trace))
 		fail("the undamaged capture is said to be cut", "undamaged", 0);
 	if (!is_trace)
 		return;
