@@ -5,8 +5,8 @@
  * hold for any input: a typed error with words or a readable capture, bytes in = decoded +
  * skipped, packets cover the buffer, times that do not go back, work and memory at most linear.
  *
- * damage [-full] [-seed N] [-n COUNT] [-at LO-HI] [-declared|-pipe|-trace] [-as FORMAT] [-config F]
- *	[-cpu F/M/S] [-sysroot DIR] [-elf FILE[@ADDR]] CAPTURE [FILE]
+ * damage [-full] [-seed N] [-n COUNT] [-at LO-HI] [-declared|-pipe|-trace] [-open NAME]
+ *	[-as FORMAT] [-config F] [-cpu F/M/S] [-sysroot DIR] [-elf FILE[@ADDR]] CAPTURE [FILE]
  *
  * CAPTURE is a file, or a directory that is copied with FILE (relative to it) damaged; CAPTURE of
  * such a copy is the directory, or with -open NAME a file in it. All offsets if FILE is at most
@@ -14,9 +14,9 @@
  *
  * -declared: each byte of FILE lies inside a declared length, so every cut must be refused or
  * noted as a cut. -pipe: FILE is perf.data as written to a pipe, where only a cut between two
- * records can not be known. -trace: FILE is the trace itself. Then the undamaged packets tell whether a cut
- * lies between two packets, and if it does not there must be a hole at the end; and damage between
- * two synchronisation points must leave what a decoder makes of the others alone.
+ * records can not be known. -trace: FILE is the trace itself. Then the undamaged packets tell
+ * whether a cut lies between two packets, and if it does not there must be a hole at the end; and
+ * damage between two synchronisation points must leave what a decoder makes of the others alone.
  */
 #include <errno.h>
 #include <fcntl.h>
