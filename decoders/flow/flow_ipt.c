@@ -427,6 +427,7 @@ static unsigned cause_of(enum pt_error_code code)
 	case pte_noip: case pte_ip_suppressed: return HWT_GAP_NO_PATH;
 	case pte_bad_packet: case pte_bad_opc: case pte_bad_context: case pte_no_enable:
 	case pte_bad_status_update: return HWT_GAP_BAD_PACKET;
+	/* pte_nomem too: mostly it says that its small queue of events is full */
 	default: return HWT_GAP_LIB;
 	}
 }
@@ -653,10 +654,6 @@ static void failed(struct flow_ipt *f)
 	enum pt_error_code code = pt_errcode(f->status);
 	unsigned cause = cause_of(code);
 
-	if (code == pte_nomem) {
-		f->error = -ENOMEM;
-		return;
-	}
 	if (code == pte_eos) {		/* nothing proves the instructions up to here */
 		end_of_input(f);
 		return;
