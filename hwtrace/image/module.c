@@ -150,14 +150,14 @@ static bool try_path(struct hwt_image *img, struct module *m, const char *path, 
 
 	if (module_file(&f, path, NULL) < 0)
 		return false;
-	if (m->kind != MODULE_RAW)
-		obj_open(&o, f->p, f->size, path, NULL, NULL);
+	/* a dump may be taken from an ELF file: its bytes go by file offset, its names are used */
+	obj_open(&o, f->p, f->size, path, NULL, NULL);
 	if (m->kind != MODULE_RAW && !id_fits(img, m, o, path, strict))
 		goto no;
 	m->found = arena_str(&img->arena, path);
 	if (!m->found)
 		goto no;
-	if (o && obj_relocatable(o))
+	if (m->kind != MODULE_RAW && o && obj_relocatable(o))
 		notes_add(img->ns, HWT_NOTE_WARN, 99, path, HWT_NO_OFF,
 			  "a relocatable object is not the code that ran; its bytes are not used");
 	m->file = f;
@@ -262,7 +262,7 @@ bool module_find(struct hwt_image *img, struct module *m)
 		m->tried = true;
 		search(img, m);
 	}
-	return m->file && !(m->obj && obj_relocatable(m->obj));
+	return m->file && !(m->kind != MODULE_RAW && m->obj && obj_relocatable(m->obj));
 }
 
 bool module_open(struct hwt_image *img, struct module *m)
