@@ -158,12 +158,88 @@ static void test_versions(void **state)
 	ptflow_fini(&pf);
 }
 
+/* Times of all events, in order. */
+static size_t times(uint64_t *out, size_t max, uint8_t *clock)
+{
+	struct flow_args a = { .want = &pf.want, .buf = &pf.buf, .image = pf.image,
+		.machine = pf.machine, .tsc = &pf.tsc };
+	struct hwt_event ev[16];
+	struct hwt_stream *s;
+	size_t k = 0;
+	int n;
+
+	assert_int_equal(flow_ipt_new(&s, &a, NULL), 0);
+	while ((n = hwt_stream_next(s, ev, 16)) > 0)
+		for (int i = 0; i < n && k < max; i++) {
+			*clock = ev[i].clock;
+			out[k++] = ev[i].time;
+		}
+	hwt_stream_close(s);
+	return k;
+}
+
+/*
+ * Before the first TSC there is no time, which is not time 0 (case C08); a TSC that goes back is
+ * not followed (C07); without a map times are ticks; MTC counts on over its wrap (C02).
+ */
+static void test_times(void **state)
+{
+	uint64_t t[32];
+	uint8_t clock;
+	size_t n;
+
+	start();
+	pf.buf.pid = pf.buf.tid = 10;
+	ptenc_psb_plus(&e, 0, false);
+	ptenc_pge(&e, L);			/* on: no time yet */
+	ptenc_tnt(&e, "N");
+	ptenc_fup(&e, L + 3);
+	ptenc_pgd_noip(&e);
+	stay(5000, L + 3);
+	stay(4000, L + 3);
+	run();
+	n = times(t, 32, &clock);
+	assert_int_equal(n, 9);			/* three times on, range, off */
+	assert_int_equal(clock, HWT_CLOCK_BASE);
+	for (size_t i = 0; i < 3; i++)
+		assert_true(t[i] == HWT_TIME_UNKNOWN);
+	for (size_t i = 3; i < 9; i++)
+		assert_int_equal(t[i], 1005000);
+	pf.tsc.mult = 0;
+	assert_int_equal(times(t, 32, &clock), 9);
+	assert_int_equal(clock, HWT_CLOCK_TSC);
+	assert_int_equal(t[8], 5000);
+	ptflow_fini(&pf);
+
+	start();
+	pf.buf.pid = pf.buf.tid = 10;
+	pf.cfg.r.pt.cpuid_15_eax = pf.cfg.r.pt.cpuid_15_ebx = 1;
+	pf.cfg.r.pt.mtc_freq = 3;		/* one MTC is 8 ticks */
+	ptenc_psb(&e);
+	ptenc_tsc(&e, 0x10000);
+	ptenc_tma(&e, 0xfd << 3, 0);
+	ptenc_exec(&e, 64);
+	ptenc_psbend(&e);
+	for (unsigned i = 1; i <= 6; i++) {	/* fe ff 00 01 02 03 */
+		ptenc_mtc(&e, (uint8_t)(0xfd + i));
+		ptenc_pge(&e, L);
+		ptenc_tnt(&e, "N");
+		ptenc_fup(&e, L + 3);
+		ptenc_pgd_noip(&e);
+	}
+	run();
+	assert_int_equal(times(t, 32, &clock), 18);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(t[3 * i], 1000000 + 0x10000 + 8 * (i + 1));
+	ptflow_fini(&pf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_time), cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_fixed), cmocka_unit_test(test_by_cr3),
-		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_versions), cmocka_unit_test(test_times),
 	};
 
 	return ptflow_missing() ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
