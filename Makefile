@@ -40,7 +40,7 @@ HWT_CFLAGS = $(SYSFLAGS) -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=default -D
 HWT_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 # libipt and OpenCSD ship no usable .pc file in Debian 12; libstdc++ gives the C++ demangler
 # (libipt exists for x86 only; without it there is no Intel PT flow, and the tool says so)
-LIBS       = $(shell echo '\#include <intel-pt.h>' | $(CC) $(SYSFLAGS) -E - >/dev/null 2>&1 && echo -lipt) -lopencsd_c_api -lopencsd $(shell $(PKG_CONFIG) --libs $(PKGS)) -lstdc++ -lm -lpthread
+LIBS       = $(shell $(CC) $(SYSFLAGS) -include intel-pt.h -E -x c /dev/null >/dev/null 2>&1 && echo -lipt) -lopencsd_c_api -lopencsd $(shell $(PKG_CONFIG) --libs $(PKGS)) -lstdc++ -lm -lpthread
 
 LIB_SRC   := $(sort $(wildcard hwtrace/*/*.c decoders/*/*.c correlate/*.c correlate/*/*.c))
 CLI_SRC   := $(sort $(wildcard cli/*.c cli/out/*.c))

@@ -1256,17 +1256,4 @@ const char *flow_ipt_version(void)
 	return text;
 }
 
-#else
-
-int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag)
-{
-	return diag_set(diag, -ENOTSUP, 25, NULL, HWT_NO_OFF,
-			"this build has no Intel PT flow: libipt exists for x86 only");
-}
-
-const char *flow_ipt_version(void)
-{
-	return "no libipt";
-}
-
 #endif

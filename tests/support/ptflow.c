@@ -15,7 +15,7 @@
 
 bool ptflow_missing(void)
 {
-	if (strcmp(flow_ipt_version(), "no libipt"))
+	if (strncmp(flow_ipt_version(), "no libipt", 9))
 		return false;
 	printf("no libipt on this machine\n");
 	return true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Truth: libipt's sync functions on the same bytes, and a plain search. */
+/* Truth: libipt's sync functions on the same bytes where there is one, and a plain search. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <cmocka.h>
-#include <intel-pt.h>
 
 #include "decoders/pt/packet.h"
 
@@ -41,6 +40,9 @@ static size_t plain_backward(const uint8_t *p, size_t n)
 	return n;
 }
 
+#if __has_include(<intel-pt.h>)
+#include <intel-pt.h>
+
 static void against_peer(uint8_t *p, size_t n)
 {
 	struct pt_packet_decoder *d;
@@ -61,6 +63,12 @@ static void against_peer(uint8_t *p, size_t n)
 	assert_int_equal(ipt_sync_forward(p, n), off);
 	pt_pkt_free_decoder(d);
 }
+#else
+static void against_peer(uint8_t *p, size_t n)
+{
+	/* the plain search is left */
+}
+#endif
 
 /* Short inputs over few byte values, so that near misses and overlapping patterns are common. */
 static void random_inputs(void **state)
