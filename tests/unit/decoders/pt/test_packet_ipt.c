@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Truth: libipt's packet decoder and encoder; packets that libipt 2.0.5 does not know are left out. */
+/*
+ * Truth: libipt's packet decoder and encoder; packets that libipt 2.0.5 does not know are left out.
+ */
 #if __has_include(<intel-pt.h>)
 #include <setjmp.h>
 #include <stdarg.h>
