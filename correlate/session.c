@@ -9,6 +9,7 @@
 
 #include "../decoders/flow/flow.h"
 #include "../hwtrace/source/capture.h"
+#include "bound.h"
 #include "expand.h"
 
 struct hwt_session {
@@ -218,6 +219,13 @@ int hwt_session_flow(struct hwt_session *s, size_t i, const struct hwt_interest 
 	if (rc < 0)
 		goto fail;
 	ss->flow = hwt_container_of(ss->top, struct flow_stream, s);
+	if (want->level > HWT_LEVEL_HOLES) {
+		rc = bound_new(&ss->top, want, ss->top);
+		if (rc < 0) {
+			diag_set(diag, rc, 3, s->cap->path, HWT_NO_OFF, "out of memory");
+			goto fail;	/* bound_new() closed the flow stream */
+		}
+	}
 	if (want->level >= HWT_LEVEL_INSNS) {
 		rc = expand_new(&ss->top, s->cap->image, want, ss->top);
 		if (rc < 0) {

@@ -127,8 +127,21 @@ static void push(struct emit *e, const struct hwt_event *ev)
 	/* never for a backend that keeps to emit_room() */
 	if (!emit_room(e))
 		return;
-	if (wanted(e, ev))
+	if (wanted(e, ev)) {
 		e->ring[e->head++ % EMIT_RING] = *ev;
+	} else if (ev->time != HWT_TIME_UNKNOWN &&
+		   (ev->time != e->told || ev->cpu != e->told_cpu)) {
+		/* a time that was reached bounds what came before, wanted or not */
+		e->ring[e->head++ % EMIT_RING] = (struct hwt_event){
+			.type = HWT_EV_NONE, .time = ev->time, .span = HWT_SPAN_UNKNOWN,
+			.clock = ev->clock, .cpu = ev->cpu, .pid = HWT_NONE, .tid = HWT_NONE,
+			.src = ev->src, .off = ev->off,
+		};
+	} else {
+		return;
+	}
+	e->told = ev->time;
+	e->told_cpu = ev->cpu;
 }
 
 static struct hwt_where where(const struct hwt_event *ev)
@@ -312,8 +325,9 @@ int emit_take(struct emit *e, struct hwt_event *out, int max)
 {
 	int n = 0;
 
-	while (n < max && e->head != e->tail)
-		out[n++] = e->ring[e->tail++ % EMIT_RING];
-	e->stats->events += (unsigned)n;
+	while (n < max && e->head != e->tail) {
+		out[n] = e->ring[e->tail++ % EMIT_RING];
+		e->stats->events += out[n++].type != HWT_EV_NONE;
+	}
 	return n;
 }

@@ -30,6 +30,8 @@ struct emit_cpu {		/* per trace id or CPU: an edge waits for its target */
 struct emit {
 	struct hwt_flow_stats *stats;
 	struct hwt_interest want;	/* own copies of its arrays */
+	uint64_t told;			/* time and CPU of the event pushed last */
+	int32_t told_cpu;
 	bool narrow;			/* the interest restricts time, place or owner */
 	struct hwt_image *image;
 	struct emit_cpu *cpus;		/* indexed by trace id (128), or one */

@@ -79,11 +79,22 @@ static void at(unsigned type, uint64_t time, uint64_t addr)
 	emit_event(&e, 0, &ev);
 }
 
+/* NONE tells a time that was reached, nothing more. */
+static int take(struct hwt_event *ev)
+{
+	int n;
+
+	do {
+		n = emit_take(&e, ev, 1);
+	} while (n && ev->type == HWT_EV_NONE);
+	return n;
+}
+
 static struct hwt_event next(void)
 {
 	struct hwt_event ev;
 
-	assert_int_equal(emit_take(&e, &ev, 1), 1);
+	assert_int_equal(take(&ev), 1);
 	return ev;
 }
 
@@ -91,7 +102,7 @@ static void none(void)
 {
 	struct hwt_event ev;
 
-	assert_int_equal(emit_take(&e, &ev, 1), 0);
+	assert_int_equal(take(&ev), 0);
 }
 
 static void edge(unsigned type, unsigned flags, uint64_t from, uint64_t to)
