@@ -71,6 +71,7 @@ struct flow_ipt {
 	uint64_t bridge_end;		/* PSB or end of the run to which @over goes */
 	int status;
 	uint64_t sync;			/* offset in the span of the PSB that was reached last */
+	uint64_t psb_from, psb;		/* in [psb_from, psb) of the span none starts */
 	uint64_t ovf;			/* no OVF that was not told of lies before this */
 	bool tracing;			/* between enable and disable */
 	int error;			/* final */
@@ -460,21 +461,16 @@ static const uint8_t *bytes_at(const struct flow_ipt *f, uint64_t off)
 	return f->copy ? f->copy + (off - f->seg.begin) : span_of(f)->p + off;
 }
 
-/* PSB in the run at or after @off, or its end. */
-static uint64_t next_psb(const struct flow_ipt *f, uint64_t off)
+/* PSB in the run at or after @off, or its end. Each byte is searched once. */
+static uint64_t next_psb(struct flow_ipt *f, uint64_t off)
 {
 	if (off >= f->seg.end)
 		return f->seg.end;
-	return off + ipt_sync_forward(bytes_at(f, off), f->seg.end - off);
-}
-
-/* The last PSB that the library has read, at least f->sync. */
-static uint64_t last_psb(const struct flow_ipt *f)
-{
-	uint64_t off = at(f), n = off > f->sync ? off - f->sync : 0, psb;
-
-	psb = ipt_sync_backward(bytes_at(f, f->sync), n);
-	return psb < n ? f->sync + psb : f->sync;
+	if (off < f->psb_from || off > f->psb) {
+		f->psb_from = off;
+		f->psb = off + ipt_sync_forward(bytes_at(f, off), f->seg.end - off);
+	}
+	return f->psb;
 }
 
 /* End of the PSB group at @psb, so that code up to the address in it can be walked. */
@@ -614,19 +610,16 @@ static bool bridge(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 /* Flow can not go on: a hole up to the next address that is known, or the next PSB. */
 static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
 {
-	uint64_t off = at(f), psb = last_psb(f), next;
+	uint64_t off = at(f), next = next_psb(f, f->sync + 1);
 
 	if (f->dec == f->whole)
 		take_time(f);
 	/* the library reads ahead: it may be past a PSB that flow did not come to */
-	if (psb > f->sync) {
-		next = psb;
-		if (off > next)
-			off = next;
+	if (next < off) {
+		off = next;
 	} else {
 		if (off <= f->sync)
 			off = f->sync;
-		next = next_psb(f, off == f->sync ? off + 1 : off);
 		if (bridge(f, cause, code, addr, off, next))
 			return;
 	}
@@ -949,7 +942,8 @@ static void translate(struct flow_ipt *f, const struct pt_event *e)
 
 /*
  * True if flow came to the PSB that was read: the mode in it holds at its address. If tracing is
- * off, the enable is missing: the PSB is believed, and read again from its start.
+ * off, the enable is missing, and if it is on where the PSB has no address, the disable: the PSB
+ * is believed, and read again from its start.
  */
 static bool at_psb(const struct pt_event *e)
 {
@@ -958,6 +952,7 @@ static bool at_psb(const struct pt_event *e)
 
 static void step_event(struct flow_ipt *f)
 {
+	uint64_t off = at(f);	/* it reads on when the event is taken */
 	struct pt_event e;
 
 	f->status = pt_blk_event(f->dec, &e, sizeof(e));
@@ -974,11 +969,12 @@ static void step_event(struct flow_ipt *f)
 	       emit_room(&f->emit) > ROOM && change(f))
 		;
 	if (at_psb(&e)) {
-		if (!f->tracing && !e.ip_suppressed) {
+		if (f->tracing == !!e.ip_suppressed) {
 			broken(f, HWT_GAP_BREAK, 0, HWT_NO_ADDR);
 			return;
 		}
-		f->sync = last_psb(f);
+		while (next_psb(f, f->sync + 1) < off)
+			f->sync = next_psb(f, f->sync + 1);
 	}
 	translate(f, &e);
 }
@@ -1044,6 +1040,8 @@ static void open_run(struct flow_ipt *f)
 		f->error = -ENOMEM;
 		return;
 	}
+	f->psb_from = 1;	/* nothing is known of the run */
+	f->psb = 0;
 	sync_at(f, f->seg.begin);
 	f->state = IN_FLOW;
 }
