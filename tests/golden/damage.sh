@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Damages captures in every way (tests/tools/damage.c says which, and what must hold), each in one process of the sanitized build.
+# LONG=1 (make damage-long): all offsets of files up to 16 KiB, 40 times as many of larger ones.
+. tests/golden/common
+need python3
+SAN_O=${SAN_O:-$O/san}
+D=$SAN_O/tests/tools/damage
+[ -x "$D" ] || { echo "$D is not built (make O=$SAN_O SAN=address,undefined san-bins)"; exit 77; }
+LONG=${LONG:-}
+seed=1 sum=0 bad=0
+
+# run COUNT OPTIONS...: all offsets up to 2 KiB, else COUNT seeded ones. Counts are so chosen that all runs of "make check" together
+# take about a minute: an input whose variant takes 10 ms gets tens, one whose variant takes 50 us gets the 500 of the rule.
+run() {
+	n=$1
+	shift
+	if [ -n "$LONG" ]; then
+		n=$((n * 40))
+		[ $n -ge 16384 ] || n=16384
+		[ -z "${LARGE:-}" ] || n=$LARGE
+	fi
+	start=$(date +%s)
+	"$D" -n $n -seed $seed "$@" >"$TMP/out" 2>"$TMP/err" || { bad=$((bad + 1)); echo "FAIL $*"; grep -v '^Suppr\|^  *[0-9a-z]* *[0-9a-z]* *ocsd\|^--*$' "$TMP/err" | head -n 30; }
+	seed=$((seed + 1))
+	v=$(sed -n 's/.* \([0-9]*\) variants.*/\1/p' "$TMP/out")
+	sum=$((sum + ${v:-0}))
+	[ -z "${VERBOSE:-}$LONG" ] || echo "$(($(date +%s) - start)) s $*: $(cat "$TMP/out")"
+}
+
+# inputs of our own: packets of fixtures/ and of damage.vectors with code that fits them
+python3 - "$TMP" <<'PY' || exit 1
+import glob, os, struct, sys
+tmp = sys.argv[1]
+def save(name, b):
+    os.makedirs(os.path.dirname(tmp + "/" + name), exist_ok=True)
+    open(tmp + "/" + name, "wb").write(b)
+for path in glob.glob("fixtures/packets/pt/*.txt"):
+    rows = [l.split("\t")[0] for l in open(path) if l.strip() and l[0] not in "#@"]
+    save("pt/" + os.path.basename(path)[:-4], bytes.fromhex("".join(rows)))
+for line in open("tests/golden/damage.vectors"):
+    name, hexa = line.split()
+    save(("etm/" if name[:3] == "ETM" else "fmt/") + name, bytes.fromhex(hexa))
+# something of everything: conditional branches, a jump, a call, a return, indirect ones, a system call, a loop
+save("code.x86", bytes.fromhex("75027502eb10" + "90" * 8 + "e803000000c390907505ffe0ffd0c30f0548cfebfe" + "90" * 64))
+a64 = struct.pack("<8I", 0x54000040, 0xd503201f, 0x94000002, 0xd65f03c0, 0xb4000040, 0xd4000001, 0xd63f0000, 0x17fffff9)
+save("code.a64", a64 * 0x1000)
+save("pt.conf", b"cpu=6/94/3\nmtc_freq=3\nnom_freq=24\ncpuid_0x15_eax=2\ncpuid_0x15_ebx=250\n"
+     b"dump=code.x86@0x401000\ndump=code.x86@0x70000015\ndump=code.x86@0xffffffff81e00000\n")
+source = (b"dump=code.a64@0xffffff8008080000\n[source]\nproto=ETM4\ncore=Cortex-A57\ncpu=0\ntrace_id=0x10\nTRCCONFIGR=0x811\n"
+          b"TRCIDR0=0x28000ea1\nTRCIDR1=0x4100f403\nTRCIDR2=0x488\n")
+for name in ("none", "memory", "tpiu"):
+    save(name + ".conf", b"framing=" + name.encode() + b"\n" + source)
+PY
+cp tests/fuzz/corpus/elf/* "$TMP" 2>/dev/null
+for f in "$TMP"/pt/*; do
+	# what has no PSB is refused before it is decoded
+	run 500 -as pt -config "$TMP/pt.conf" "$f"
+	run 500 -trace -as pt -config "$TMP/pt.conf" "$f"
+done
+for f in "$TMP"/etm/*; do run 500 -trace -as cs -config "$TMP/none.conf" "$f"; done
+for f in "$TMP"/fmt/*; do
+	run 500 -trace -as cs -config "$TMP/memory.conf" "$f"
+	run 500 -trace -as cs -config "$TMP/tpiu.conf" "$f"
+done
+for f in tests/fuzz/corpus/perf/*; do
+	case $f in
+	*/pd-*) run 500 "$f" ;;
+	*/pipe*) run 500 -pipe "$f" ;;
+	*) run 500 -declared "$f" ;;
+	esac
+done
+run 100 -declared -sysroot fixtures/captures/demo/in fixtures/captures/demo/in/perf.data
+# code is damaged too: an ELF file that its trace needs
+for f in tests/fuzz/corpus/elf/*; do run 100 -as elf "$f"; done
+if [ -d "$CAP" ]; then
+	d=$CAP/pt/lldb-thread/in
+	run 500 -trace -open trace.json "$d" 3842849.trace
+	run 500 -trace -as pt -cpu 6/79/1 -elf "$d/a.out" "$d/3842849.trace"
+	run 500 -declared -at 0-532 -open trace.json "$d" trace.json	# without its last line feed
+	run 500 -open trace.json "$d" a.out
+fi
+[ $bad = 0 ] || exit 1
+echo "# $sum variants"
