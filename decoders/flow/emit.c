@@ -181,15 +181,28 @@ static bool tail_call(const struct emit *e, const struct hwt_event *edge, uint64
 	return edge->u.edge.kind != HWT_INSN_BRANCH || edge_end(e, edge) != to;
 }
 
-/* The pending edge of @c goes to @to, then what waited behind it. */
+static bool is_edge(const struct hwt_event *ev)
+{
+	return ev->type == HWT_EV_CALL || ev->type == HWT_EV_RETURN;
+}
+
+/* Where the flow went on, in the event that waits for it. */
+static uint64_t *target(struct hwt_event *ev)
+{
+	if (is_edge(ev))
+		return &ev->u.edge.to;
+	return ev->type == HWT_EV_EXCEPTION ? &ev->u.exc.to : &ev->u.at.addr;
+}
+
+/* What waits in @c goes to @to, then what waited behind it. */
 static void settle(struct emit *e, struct emit_cpu *c, uint64_t to)
 {
 	struct hwt_event *p = &c->pending;
 
 	if (p->type == HWT_EV_NONE)
 		return;
-	if (!(p->flags & HWT_F_TAIL) || tail_call(e, p, to)) {
-		p->u.edge.to = to;
+	if (!is_edge(p) || !(p->flags & HWT_F_TAIL) || tail_call(e, p, to)) {
+		*target(p) = to;
 		push(e, p);
 	}
 	for (unsigned i = 0; i < c->nheld; i++)
@@ -273,8 +286,27 @@ static uint64_t flow_at(const struct hwt_event *ev)
 		return ev->u.exc.from;
 	case HWT_EV_OFF:
 		return ev->u.at.addr;
+	case HWT_EV_GAP:
+		/* the next instruction, which could not be read */
+		return ev->u.gap.cause == HWT_GAP_NO_IMAGE ? ev->u.gap.addr : HWT_NO_ADDR;
 	}
 	return HWT_NO_ADDR;
+}
+
+/* @ev ends what waits in @c, and waits itself if it does not say where the flow goes on. */
+static void end_pending(struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
+{
+	bool handler = c->pending.type == HWT_EV_EXCEPTION;
+	struct hwt_event copy = *ev;
+
+	/* the place where tracing stops or is interrupted again is not the handler's start */
+	settle(e, c, handler && ev->type != HWT_EV_GAP && ev->type != HWT_EV_NOPATH ?
+	       HWT_NO_ADDR : flow_at(ev));
+	if ((ev->type == HWT_EV_ON || ev->type == HWT_EV_ERET ||
+	     ev->type == HWT_EV_EXCEPTION) && *target(&copy) == HWT_NO_ADDR)
+		c->pending = copy;
+	else
+		push(e, ev);
 }
 
 void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev)
@@ -303,10 +335,15 @@ void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev)
 	case HWT_EV_ON:
 	case HWT_EV_EXCEPTION:
 	case HWT_EV_NOPATH:
-		settle(e, c, flow_at(ev));
-		push(e, ev);
+		end_pending(e, c, ev);
 		break;
 	case HWT_EV_ERET:
+		/* behind the instruction that made it, it says the same */
+		if (is_edge(&c->pending))
+			hold(e, c, ev);
+		else
+			end_pending(e, c, ev);
+		break;
 	case HWT_EV_ASPACE:
 	case HWT_EV_TX:
 	case HWT_EV_SCHED_SWITCH:

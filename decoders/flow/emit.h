@@ -10,7 +10,8 @@
  * HWT_LEVEL_HOLES: GAP only. HWT_LEVEL_CALLS: CALL and RETURN made of ranges (FAR_CALL and
  * FAR_RETURN too, the latter with HWT_F_INTR; a jump to another function's first instruction is a
  * CALL with HWT_F_TAIL), and as they are ON, OFF, GAP, EXCEPTION, ERET, ASPACE, TX, NOPATH and
- * SCHED_SWITCH; no CALL is made of an EXCEPTION. HWT_LEVEL_RANGES and HWT_LEVEL_INSNS:
+ * SCHED_SWITCH; no CALL is made of an EXCEPTION. ON, ERET and EXCEPTION without address get it from
+ * the range that comes next. HWT_LEVEL_RANGES and HWT_LEVEL_INSNS:
  * everything; ranges are expanded to instructions above the flow layer.
  */
 #include <stdbool.h>
@@ -22,7 +23,8 @@
 #define EMIT_STEP (EMIT_HELD + 2)	/* most events that one call below puts into the ring */
 
 struct emit_cpu {		/* per trace id or CPU: an edge waits for its target */
-	struct hwt_event pending;	/* CALL or RETURN without target; type NONE: none */
+	/* CALL, RETURN, ON, ERET or EXCEPTION that waits for where it leads; type NONE: none */
+	struct hwt_event pending;
 	struct hwt_event held[EMIT_HELD];	/* came after it; they keep their order */
 	unsigned nheld;
 };
@@ -56,7 +58,7 @@ static inline unsigned emit_room(const struct emit *e)
 
 /* A RANGE of @slot. @ev is complete. Counts it, and emits what the interest makes of it. */
 void emit_range(struct emit *e, unsigned slot, const struct hwt_event *ev);
-/* Any other event. GAP, OFF and EXCEPTION end a pending edge. */
+/* Any other event. GAP, ON, OFF, NOPATH and EXCEPTION end a pending edge. */
 void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev);
 /* End of input: a pending edge goes out without target. */
 void emit_flush(struct emit *e);

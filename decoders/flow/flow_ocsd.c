@@ -443,6 +443,30 @@ static unsigned kind_of(const ocsd_generic_trace_elem *e)
 	}
 }
 
+/*
+ * The library has no words for SVC, HVC and SMC, and for returns from exception of A32 and T32
+ * (RFE, SUBS pc, LDM ^): our own tables have.
+ */
+static unsigned far_kind(struct dec *d, const ocsd_generic_trace_elem *e, unsigned kind)
+{
+	struct hwt_where w = { .pid = d->s.code_pid, .time = d->f->when };
+	unsigned isa = isa_of(e->isa);
+	uint64_t addr = e->en_addr - e->last_instr_sz;
+	struct hwt_insn in;
+	uint8_t code[4];
+	int n;
+
+	if (d->f->counts_only || !e->last_instr_sz)
+		return kind;
+	if (kind != HWT_INSN_OTHER && (kind != HWT_INSN_IJUMP || isa == HWT_ISA_A64))
+		return kind;
+	n = hwt_image_read(d->f->image, &w, addr, code, e->last_instr_sz == 2 ? 2 : 4);
+	if (n <= 0 || hwt_insn_decode(&in, isa, addr, code, (size_t)n))
+		return kind;
+	return in.kind == (kind == HWT_INSN_OTHER ? HWT_INSN_FAR_CALL : HWT_INSN_FAR_RETURN) ?
+		in.kind : kind;
+}
+
 static void cycles(struct dec *d, const ocsd_generic_trace_elem *e, uint64_t off)
 {
 	struct hwt_event ev = src_event(&d->s, HWT_EV_CYCLES, off);
@@ -462,7 +486,7 @@ static struct hwt_event range_event(struct dec *d, const ocsd_generic_trace_elem
 	ev.u.range.last = e->en_addr - e->last_instr_sz;
 	ev.u.range.insns = e->num_instr_range;
 	ev.u.range.isa = (uint8_t)isa_of(e->isa);
-	ev.u.range.kind = (uint8_t)kind_of(e);
+	ev.u.range.kind = (uint8_t)far_kind(d, e, kind_of(e));
 	ev.u.range.last_size = e->last_instr_sz;
 	ev.u.range.trace_id = d->s.id;
 	if (e->last_instr_exec)

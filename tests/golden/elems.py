@@ -136,7 +136,7 @@ def same_kind(theirs, mine):
     first = w[0] if w else "---"
     if kind == 11:
         return first in ("ISB", "DSB.DMB", "WFI.WFE")
-    if kind == 0:
+    if kind in (0, 7):  # SVC, HVC and SMC have no word there
         return first in ("---", "TSTART")
     want = WORDS[kind][0]
     if first != want:
@@ -147,7 +147,7 @@ def same_kind(theirs, mine):
     if kind == 3:
         return "ret" in theirs and "eret" not in theirs
     if kind == 8:
-        return "eret" in theirs
+        return "link" not in theirs and ("eret" in theirs or "ret" not in theirs)  # A32 and T32 have no word
     return "link" not in theirs and "ret" not in theirs and sub == ""
 
 

@@ -209,6 +209,88 @@ static void test_order_behind_an_edge(void **state)
 	emit_fini(&e);
 }
 
+static void exception(uint64_t time, uint64_t from)
+{
+	struct hwt_event ev = event(HWT_EV_EXCEPTION, time);
+
+	ev.u.exc.from = from;
+	ev.u.exc.to = HWT_NO_ADDR;
+	emit_event(&e, 0, &ev);
+}
+
+static void gap(uint64_t time, int cause, uint64_t addr)
+{
+	struct hwt_event ev = event(HWT_EV_GAP, time);
+
+	ev.u.gap.cause = (int16_t)cause;
+	ev.u.gap.addr = addr;
+	emit_event(&e, 0, &ev);
+}
+
+static void place(unsigned type, uint64_t addr)
+{
+	struct hwt_event ev = next();
+
+	assert_int_equal(ev.type, type);
+	assert_int_equal(type == HWT_EV_EXCEPTION ? ev.u.exc.to : ev.u.at.addr, addr);
+}
+
+/* Trace units of Arm do not say where an exception leads; the code that runs next does. */
+static void test_places(void **state)
+{
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
+	at(HWT_EV_ON, 1, HWT_NO_ADDR);
+	at(HWT_EV_ASPACE, 1, 0);
+	none();
+	range(1, 0x1010, 0x1020, HWT_INSN_OTHER);
+	place(HWT_EV_ON, 0x1010);
+	assert_int_equal(next().type, HWT_EV_ASPACE);
+	exception(2, 0x1022);
+	none();
+	range(2, 0x1200, 0x1202, HWT_INSN_OTHER);
+	place(HWT_EV_EXCEPTION, 0x1200);
+	at(HWT_EV_ERET, 3, HWT_NO_ADDR);
+	range(3, 0x1022, 0x1030, HWT_INSN_CALL);
+	place(HWT_EV_ERET, 0x1022);
+	/* what is known stays as it is */
+	at(HWT_EV_ON, 4, 0x1040);
+	edge(HWT_EV_CALL, 0, 0x1030, HWT_NO_ADDR);
+	place(HWT_EV_ON, 0x1040);
+	/* the handler is not traced: the place where tracing comes back is not its start */
+	exception(5, 0x1050);
+	at(HWT_EV_ON, 6, HWT_NO_ADDR);
+	place(HWT_EV_EXCEPTION, HWT_NO_ADDR);
+	exception(7, 0x1060);		/* before one instruction */
+	place(HWT_EV_ON, 0x1060);
+	at(HWT_EV_ERET, 8, HWT_NO_ADDR);
+	place(HWT_EV_EXCEPTION, HWT_NO_ADDR);
+	at(HWT_EV_ERET, 8, HWT_NO_ADDR);
+	place(HWT_EV_ERET, HWT_NO_ADDR);
+	at(HWT_EV_OFF, 9, 0x1070);
+	place(HWT_EV_ERET, 0x1070);
+	place(HWT_EV_OFF, 0x1070);
+	/* no code there: but the hole says where */
+	exception(10, 0x1080);
+	gap(10, HWT_GAP_NO_IMAGE, 0x5000);
+	place(HWT_EV_EXCEPTION, 0x5000);
+	next();
+	exception(11, 0x1080);
+	gap(11, HWT_GAP_OVERFLOW, 0x5000);
+	place(HWT_EV_EXCEPTION, HWT_NO_ADDR);
+	next();
+	/* a return instruction and the packet of it */
+	range(12, 0x1200, 0x1204, HWT_INSN_FAR_RETURN);
+	at(HWT_EV_ERET, 12, HWT_NO_ADDR);
+	range(13, 0x1080, 0x1082, HWT_INSN_OTHER);
+	edge(HWT_EV_RETURN, HWT_F_INTR, 0x1204, 0x1080);
+	place(HWT_EV_ERET, HWT_NO_ADDR);
+	exception(14, 0x1084);
+	emit_flush(&e);
+	place(HWT_EV_EXCEPTION, HWT_NO_ADDR);
+	none();
+	emit_fini(&e);
+}
+
 static void test_interest(void **state)
 {
 	struct hwt_addr_range r[] = { { 0x1004, 0x1007 } };
@@ -263,6 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_holes), cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_order_behind_an_edge),
+		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_interest),
 	};
 
