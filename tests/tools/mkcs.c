@@ -3,7 +3,7 @@
  * The ETMv4 trace of fixtures/captures/etm/a64.S as perf.data: packets by hand from the ETMv4
  * architecture specification (IHI 0064), in 16-byte formatter frames of one trace id.
  *
- *   mkcs ELF START OUT.perf.data		START: address of _start, hex
+ * mkcs ELF START OUT.perf.data [OUT.bin] START: address of _start, hex; OUT.bin: the frames alone
  */
 #include <elf.h>
 #include <stdio.h>
@@ -114,8 +114,8 @@ int main(int argc, char **argv)
 	size_t size, len;
 	FILE *f;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: mkcs ELF START OUT\n");
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: mkcs ELF START OUT.perf.data [OUT.bin]\n");
 		return 2;
 	}
 	f = fopen(argv[1], "rb");
@@ -128,6 +128,13 @@ int main(int argc, char **argv)
 	}
 	packets(strtoull(argv[2], NULL, 16));
 	size = frames(trace);
+	if (argc == 5) {
+		f = fopen(argv[4], "wb");
+		if (!f || fwrite(trace, 1, size, f) != size || fclose(f)) {
+			fprintf(stderr, "mkcs: can not write %s\n", argv[4]);
+			return 1;
+		}
+	}
 	mkperf_init(&m, false);
 	m.pid = m.tid = 1234;
 	m.config = 0;
