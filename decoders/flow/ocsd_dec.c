@@ -1,0 +1,381 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ocsd_dec.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "../../hwtrace/base/diag.h"
+
+/* An element's own event may come with cycles, a time, a hole and what they release. */
+#define ROOM_LOW	(16 * EMIT_STEP)	/* events that may follow after WAIT was answered */
+
+/* ---- code ---- */
+
+static uint32_t on_code(void *ctx, uint64_t addr, uint32_t space, uint32_t n, uint8_t *buf)
+{
+	const struct csdec *d = ctx;
+	struct hwt_where w = { .pid = d->s.code_pid, .space = space, .time = d->env->when };
+	int rc = hwt_image_read(d->env->image, &w, addr, buf, n);
+
+	return rc > 0 ? (uint32_t)rc : 0;
+}
+
+void csdec_code_changed(struct csdec *d)
+{
+	if (!d->live_code)
+		return;
+	cslib_drop_asked(d->lib);
+	if (cslib_add_asked(d->lib, 0, UINT64_MAX) < 0)
+		d->env->rc = -ENOMEM;
+}
+
+/*
+ * Mapped parts are read by the library itself. What lies between them may still be code without a
+ * file, and is asked for; not if there are memory spaces, whose parts overlap.
+ */
+static int add_parts(struct csdec *d, const struct code_part *v, size_t n)
+{
+	uint64_t at = 0;
+	bool between = true;
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		between = between && !v[i].space;
+	for (size_t i = 0; i < n && !rc; i++) {
+		if (between && v[i].addr > at)
+			rc = cslib_add_asked(d->lib, at, v[i].addr - 1);
+		if (!rc)
+			rc = cslib_add_code(d->lib, v[i].addr, v[i].space, v[i].p, v[i].size);
+		at = v[i].addr + v[i].size;
+	}
+	if (between && !rc && at)
+		rc = cslib_add_asked(d->lib, at, UINT64_MAX);
+	return rc;
+}
+
+/* ---- elements to events ---- */
+
+static void emit_value(struct csdec *d, unsigned type, uint64_t off, uint64_t v)
+{
+	struct hwt_event ev = src_event(&d->s, type, off);
+
+	ev.u.value.value = v;
+	ev.u.value.addr = HWT_NO_ADDR;
+	ev.u.value.trace_id = d->s.id;
+	src_emit(&d->s, &ev);
+}
+
+/* The element's event, with the source's time and owner. */
+static struct hwt_event event_of(const struct csdec *d, const struct cslib_elem *e, uint64_t off)
+{
+	struct hwt_event ev = src_event(&d->s, e->ev.type, off);
+
+	ev.flags = e->ev.flags;
+	ev.u = e->ev.u;
+	return ev;
+}
+
+static void emit_elem(struct csdec *d, const struct cslib_elem *e, uint64_t off)
+{
+	struct hwt_event ev = event_of(d, e, off);
+
+	src_emit(&d->s, &ev);
+}
+
+/*
+ * The library has no words for SVC, HVC and SMC, and for returns from exception of A32 and T32
+ * (RFE, SUBS pc, LDM ^): our own tables have.
+ */
+static unsigned far_kind(const struct csdec *d, const struct hwt_event *ev)
+{
+	struct hwt_where w = { .pid = d->s.code_pid, .time = d->env->when };
+	unsigned kind = ev->u.range.kind, isa = ev->u.range.isa;
+	uint64_t addr = ev->u.range.last;
+	struct hwt_insn in;
+	uint8_t code[4];
+	int n;
+
+	if (!ev->u.range.last_size)
+		return kind;
+	if (kind != HWT_INSN_OTHER && (kind != HWT_INSN_IJUMP || isa == HWT_ISA_A64))
+		return kind;
+	n = hwt_image_read(d->env->image, &w, addr, code, ev->u.range.last_size == 2 ? 2 : 4);
+	if (n <= 0 || hwt_insn_decode(&in, isa, addr, code, (size_t)n))
+		return kind;
+	return in.kind == (kind == HWT_INSN_OTHER ? HWT_INSN_FAR_CALL : HWT_INSN_FAR_RETURN) ?
+		in.kind : kind;
+}
+
+/* An A64 branch without condition can not fall through: other code ran. */
+static bool contradicts(const struct hwt_event *ev)
+{
+	if (ev->flags & (HWT_F_TAKEN | HWT_F_COND) || ev->u.range.isa != HWT_ISA_A64)
+		return false;
+	return ev->u.range.kind >= HWT_INSN_CALL && ev->u.range.kind <= HWT_INSN_IJUMP;
+}
+
+static void range(struct csdec *d, const struct cslib_elem *e, uint64_t off)
+{
+	struct csdec_env *env = d->env;
+
+	d->overflow_told = false;
+	if (env->counts_only) {
+		env->stats->insns += e->ev.u.range.insns;
+		env->stats->ranges++;
+	} else {
+		struct hwt_event ev = event_of(d, e, off);
+
+		ev.u.range.kind = (uint8_t)far_kind(d, &ev);
+		emit_range(env->emit, env->emit->ncpus > 1 ? d->s.id : 0, &ev);
+	}
+	if (contradicts(&e->ev))
+		src_hole_at(&d->s, off, e->ev.u.range.last, HWT_GAP_BAD_IMAGE, 0);
+}
+
+static void no_sync(struct csdec *d, unsigned cause, uint64_t off)
+{
+	struct src *s = &d->s;
+
+	if (off == s->sync_off)
+		return;		/* told when the packet was seen */
+	if (cause == HWT_GAP_NO_SYNC) {
+		/* bytes before the next A-sync tell it, if there are any */
+		if (!s->hunting)
+			src_hunt(s, cause, 0);
+		return;
+	}
+	if (s->hunting && s->hunt_cause == cause)
+		return;
+	src_hole(s, off, 0, cause, 0);
+	src_hunt(s, cause, 0);
+}
+
+static void trace_on(struct csdec *d, const struct cslib_elem *e, uint64_t off)
+{
+	if (e->overflow && !d->overflow_told) {
+		src_hole(&d->s, off, 0, HWT_GAP_OVERFLOW, 0);
+		src_hole_flush(&d->s);
+	}
+	d->overflow_told = false;
+	d->on = true;
+	emit_elem(d, e, off);
+}
+
+static void context(struct csdec *d, const struct cslib_elem *e, uint64_t off)
+{
+	struct src *s = &d->s;
+	int32_t tid = HWT_NONE, pid;
+
+	pid = src_owner(s, e->owner.id_valid, e->owner.id, e->owner.vmid_valid, e->owner.vmid,
+			&tid);
+	if (pid != HWT_NONE) {
+		s->pid = pid;
+		s->tid = tid;
+	} else if (tid != HWT_NONE) {
+		s->pid = s->span_pid;
+		s->tid = s->span_tid;
+	}
+	emit_elem(d, e, off);
+}
+
+static void element(struct csdec *d, const struct cslib_elem *e, uint64_t off)
+{
+	switch (e->what) {
+	case CSLIB_RANGE:
+		range(d, e, off);
+		break;
+	case CSLIB_NOPATH:
+		d->overflow_told = false;
+		emit_elem(d, e, off);
+		src_hole_at(&d->s, off, e->ev.u.range.first, HWT_GAP_NO_PATH, 0);
+		break;
+	case CSLIB_ON:
+		trace_on(d, e, off);
+		break;
+	case CSLIB_OFF:		/* also said of a source that never was on */
+		if (d->on)
+			emit_elem(d, e, off);
+		d->on = false;
+		break;
+	case CSLIB_CONTEXT:
+		context(d, e, off);
+		break;
+	case CSLIB_NO_SYNC:
+		no_sync(d, e->cause, off);
+		break;
+	case CSLIB_LOST:
+		src_hole_at(&d->s, off, e->addr, e->cause, 0);
+		break;
+	case CSLIB_PLAIN:
+		emit_elem(d, e, off);
+		break;
+	case CSLIB_NOTHING:
+		break;
+	}
+}
+
+static bool on_element(void *ctx, const struct cslib_elem *e)
+{
+	struct csdec *d = ctx;
+	uint64_t off = src_off(&d->s, e->index);
+
+	/* some elements of 1.3.3 (Q) come with an index that was never set */
+	if (off >= d->s.end || off < d->s.start)
+		off = d->s.last_off;
+	if (e->has_cycles && !d->env->counts_only)
+		emit_value(d, HWT_EV_CYCLES, off, e->cycles);
+	if (e->has_time) {
+		/* what came before happened before it, so it bounds only what comes */
+		src_timestamp(&d->s, e->time);
+		emit_value(d, HWT_EV_TIMESTAMP, off, e->time);
+	}
+	element(d, e, off);
+	return emit_room(d->env->emit) >= ROOM_LOW;
+}
+
+/* ---- packets, seen before they are decoded ---- */
+
+/* Whose code the next instructions are: must be known before the packet is walked. */
+static void packet_context(struct csdec *d, const struct cslib_packet *p)
+{
+	int32_t pid, tid = HWT_NONE;
+	struct cslib_owner o;
+
+	if (!cslib_packet_owner(d->lib, p, &o))
+		return;
+	pid = src_owner(&d->s, o.id_valid, o.id, o.vmid_valid, o.vmid, &tid);
+	if (tid == HWT_NONE)
+		return;
+	if (pid == HWT_NONE)
+		pid = d->s.span_pid;
+	if (pid != d->s.code_pid) {
+		d->s.code_pid = pid;
+		csdec_code_changed(d);
+	}
+}
+
+static void on_packet(void *ctx, const struct cslib_packet *p)
+{
+	struct csdec *d = ctx;
+	struct src *s = &d->s;
+	uint64_t off = src_off(s, p->index);
+
+	d->blame = p->blame;
+	if (!s->hunting && p->use == CSLIB_BAD)
+		src_hunt(s, HWT_GAP_BAD_PACKET, p->type);
+	else if (!s->hunting && p->use == CSLIB_CUT)
+		src_hunt(s, HWT_GAP_TRUNCATED, 0);
+	else if (!s->hunting && p->use == CSLIB_UNSYNC)
+		src_hunt(s, HWT_GAP_NO_SYNC, 0);
+	src_packet(s, off, p->size, p->use == CSLIB_SYNC);
+	if (!s->hunting && (p->use == CSLIB_OVERFLOW || p->use == CSLIB_DISCARD)) {
+		/* the packet itself is understood, what the unit wrote before it may be lost */
+		unsigned cause = p->use == CSLIB_OVERFLOW ? HWT_GAP_OVERFLOW : HWT_GAP_BREAK;
+
+		src_hole(s, off, 0, cause, 0);
+		src_hunt(s, cause, 0);
+		d->overflow_told = p->use == CSLIB_OVERFLOW;
+	}
+	if (p->use == CSLIB_GOOD && !s->hunting && p->unexpected)
+		src_hole(s, off, 0, HWT_GAP_BAD_PACKET, p->type);
+	if (d->live_code && p->use == CSLIB_GOOD)
+		packet_context(d, p);
+}
+
+/* ---- the decoder ---- */
+
+int csdec_sort(const struct trace_buf *buf, const struct trace_cfg *out[CSDEC_IDS], unsigned *n)
+{
+	*n = 0;
+	for (size_t i = 0; i < buf->ncfgs; i++) {
+		const struct trace_cfg *c = &buf->cfgs[i];
+		unsigned k;
+
+		if (c->trace_id >= CSDEC_IDS)
+			return -HWT_E_FORMAT;
+		for (k = 0; k < *n && out[k]->trace_id != c->trace_id; k++)
+			;
+		if (k < *n || (buf->framing == FRAMING_NONE && *n))
+			continue;
+		for (k = *n; k && out[k - 1]->trace_id > c->trace_id; k--)
+			out[k] = out[k - 1];
+		out[k] = c;
+		++*n;
+	}
+	return 0;
+}
+
+int csdec_open(struct csdec *d, const struct flow_args *a, const struct trace_cfg *cfg,
+	       struct csdec_env *env, const struct code_part *parts, size_t nparts)
+{
+	static const struct cslib_calls calls = { on_packet, on_element, on_code };
+	int rc;
+
+	d->env = env;
+	d->blame = HWT_GAP_LIB;
+	src_init(&d->s, a, env->emit, cfg);
+	src_start(&d->s);
+	rc = cslib_open(&d->lib, cfg, &calls, d, &d->refused);
+	if (rc < 0 || !d->lib || cfg->proto == HWT_PROTO_STM)
+		return rc;
+	d->live_code = !nparts;
+	return nparts ? add_parts(d, parts, nparts) : cslib_add_asked(d->lib, 0, UINT64_MAX);
+}
+
+int csdec_refuse(struct hwt_diag *diag, const struct trace_buf *buf, int rc)
+{
+	if (rc == -ENOMEM)
+		return diag_set(diag, rc, 3, NULL, HWT_NO_OFF, "out of memory");
+	if (rc == -HWT_E_FORMAT)
+		return diag_set(diag, rc, 121, NULL, HWT_NO_OFF,
+				"trace buffer \"%s\": a trace id is above 0x7f", buf->name);
+	return diag_set(diag, rc, 120, NULL, HWT_NO_OFF, "trace buffer \"%s\": %s", buf->name,
+			flow_ocsd_version());
+}
+
+/* The library's STM reader looks one byte past the end while it searches for a sync. */
+enum cslib_answer csdec_give(struct csdec *d, const uint8_t *p, uint32_t n, uint32_t *used,
+			     int32_t *code)
+{
+	if (d->s.cfg->proto == HWT_PROTO_STM) {
+		n = n < CSDEC_PAD ? n : CSDEC_PAD;
+		memcpy(d->pad, p, n);
+		d->pad[n] = 0;
+		d->given = n;
+		p = d->pad;
+	}
+	d->s.end = d->s.base + n;
+	return cslib_data(d->lib, d->s.base, p, n, used, code);
+}
+
+void csdec_reset(struct csdec *d, unsigned cause)
+{
+	d->env->stats->bytes_decoded += src_settle(&d->s, cause);
+	if (d->lib)
+		cslib_reset(d->lib);
+	src_start(&d->s);
+	d->overflow_told = false;
+}
+
+void csdec_fatal(struct csdec *d, int32_t code)
+{
+	struct src *s = &d->s;
+	unsigned cause = d->blame;
+
+	if (!s->hunting && s->last_size) {
+		/* a hole without bytes that has an address would name it; here bytes are known */
+		if (cause == HWT_GAP_NO_PATH) {
+			src_hole_at(s, s->last_off, HWT_NO_ADDR, cause, code);
+			cause = HWT_GAP_NO_DECODER;
+		}
+		src_hole(s, s->last_off, s->last_size, cause, code);
+	}
+	if (s->cfg->proto != HWT_PROTO_STM && s->fed > s->packed) {
+		src_hole(s, s->last_off + s->last_size, s->fed - s->packed, cause, code);
+		s->packed = s->fed;
+	}
+	cslib_reset(d->lib);
+	src_hunt(s, cause, code);
+	s->sync_off = HWT_NO_OFF;
+	s->last_size = 0;
+}

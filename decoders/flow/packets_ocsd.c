@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* CoreSight packets for listing, in the library's words. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ocsd_dec.h"
+#include "ocsd_feed.h"
+
+#define PACKET_RING	128	/* a power of two */
+#define PACKET_STEP	32	/* bytes given at a time, so that all their packets have room */
+
+struct packets;
+
+struct lister {			/* a source */
+	struct csdec d;
+	struct packets *ps;
+};
+
+struct packets {
+	struct hwt_packets ps;
+	struct feed feed;
+	const struct trace_buf *buf;
+	struct lister *listers;
+	unsigned n;
+	struct lister *by_id[CSDEC_IDS];
+	struct lister *cur;
+	const uint8_t *p;
+	uint64_t left;
+	bool done;
+	unsigned head, tail;
+	struct hwt_packet ring[PACKET_RING];
+};
+
+static struct hwt_packet *packet_add(struct packets *ps, uint64_t off, uint64_t size,
+				     const uint8_t *p, unsigned id)
+{
+	struct hwt_packet *k;
+
+	if (ps->head - ps->tail == PACKET_RING)
+		ps->tail++;	/* can not be: a step makes fewer */
+	k = &ps->ring[ps->head++ % PACKET_RING];
+	memset(k, 0, sizeof(*k));
+	k->off = off;
+	k->size = (uint32_t)size;
+	k->trace_id = (uint8_t)id;
+	k->raw_size = size < sizeof(k->raw) ? (uint8_t)size : sizeof(k->raw);
+	memcpy(k->raw, p, k->raw_size);
+	return k;
+}
+
+static void packet_bad(struct packets *ps, uint64_t off, uint64_t size, const uint8_t *p,
+		       unsigned id, unsigned proto, const char *name, const char *why)
+{
+	struct hwt_packet *k = packet_add(ps, off, size, p, id);
+
+	k->bad = 1;
+	k->proto = (uint8_t)proto;
+	snprintf(k->name, sizeof(k->name), "%s", name);
+	snprintf(k->text, sizeof(k->text), "%s", why);
+}
+
+/* "NAME : meaning; fields" of the library into name and text. */
+static void packet_words(struct hwt_packet *k, char *s)
+{
+	size_t n = strcspn(s, " :\t"), len;
+	char *t = s + n;
+
+	while (*t == ' ' || *t == ':' || *t == '\t')
+		t++;
+	for (len = strlen(t); len && (t[len - 1] == ' ' || t[len - 1] == '\n' ||
+				      t[len - 1] == ';'); )
+		t[--len] = 0;
+	snprintf(k->text, sizeof(k->text), "%s", t);
+	snprintf(k->name, sizeof(k->name), "%.*s", (int)(n < sizeof(k->name) ? n : 0), s);
+}
+
+/* A packet that was not in sync is shown without the bytes that are not there, see csdec_give(). */
+static void cut_pad(const struct csdec *d, const struct cslib_packet *p, uint64_t off,
+		    const uint8_t **bytes, uint64_t *size)
+{
+	if (d->s.cfg->proto != HWT_PROTO_STM || p->use != CSLIB_UNSYNC || off < d->s.base ||
+	    off >= d->s.base + d->given)
+		return;
+	*bytes = d->pad + (off - d->s.base);
+	if (*size > d->given - (off - d->s.base))
+		*size = d->given - (off - d->s.base);
+}
+
+static void list(void *ctx, const struct cslib_packet *p)
+{
+	struct lister *l = ctx;
+	uint64_t off = src_off(&l->d.s, p->index), size = p->size;
+	const uint8_t *bytes = p->bytes;
+	struct hwt_packet *k;
+	char text[512];
+
+	cut_pad(&l->d, p, off, &bytes, &size);
+	k = packet_add(l->ps, off, size, bytes, l->d.s.id);
+	k->proto = l->d.s.cfg->proto;
+	k->bad = p->use == CSLIB_UNSYNC || p->use == CSLIB_BAD || p->use == CSLIB_CUT;
+	cslib_packet_text(l->d.lib, p, text, sizeof(text));
+	packet_words(k, text);
+}
+
+static void packets_data(struct packets *ps, const struct feed_piece *pc)
+{
+	struct lister *l = pc->id < CSDEC_IDS ? ps->by_id[pc->id] : NULL;
+
+	if (ps->buf->framing == FRAMING_NONE)
+		l = ps->n ? &ps->listers[0] : NULL;
+	if (l && l->d.lib) {
+		ps->cur = l;
+		ps->p = pc->p;
+		ps->left = pc->n;
+		l->d.s.base = pc->off;
+		l->d.s.fed_any = true;
+		return;
+	}
+	if (ps->buf->framing != FRAMING_NONE && pc->id == TPIU_ID_NULL)
+		return;
+	if (ps->buf->framing != FRAMING_NONE && pc->id == TPIU_ID_TRIGGER)
+		snprintf(packet_add(ps, pc->off, pc->n, pc->p, pc->id)->name, 32, "TRIGGER");
+	else if (l)
+		packet_bad(ps, pc->off, pc->n, pc->p, pc->id, l->d.s.cfg->proto, "NO_DECODER",
+			   "no decoder for this source");
+	else
+		packet_bad(ps, pc->off, pc->n, pc->p, pc->id < CSDEC_IDS ? pc->id : 0,
+			   HWT_PROTO_NONE, "NO_SOURCE", pc->id < CSDEC_IDS ?
+			   "trace id without a source" : "before the first trace id");
+}
+
+/* The end of a span or a barrier: partial packets are listed as such. */
+static void packets_eot(struct packets *ps)
+{
+	int32_t code;
+
+	for (unsigned i = 0; i < ps->n; i++) {
+		struct csdec *d = &ps->listers[i].d;
+
+		if (!d->lib || !d->s.fed_any)
+			continue;
+		cslib_eot(d->lib, &code);
+		cslib_reset(d->lib);
+		d->s.fed_any = false;
+	}
+}
+
+static void packets_feed(struct packets *ps)
+{
+	struct csdec *d = &ps->cur->d;
+	uint32_t n = ps->left < PACKET_STEP ? (uint32_t)ps->left : PACKET_STEP, used = 0;
+	enum cslib_answer what;
+	int32_t code;
+
+	what = csdec_give(d, ps->p, n, &used, &code);
+	if (!used || used > n)
+		used = n;
+	if (what == CSLIB_FATAL) {
+		packet_bad(ps, d->s.base, used, ps->p, d->s.id, d->s.cfg->proto, "REFUSED",
+			   "the library refused the bytes up to here");
+		cslib_reset(d->lib);
+	}
+	d->s.base += used;
+	ps->p += used;
+	ps->left -= used;
+}
+
+static int packets_next(struct hwt_packets *h, struct hwt_packet *pkt)
+{
+	struct packets *ps = (struct packets *)h;
+	struct feed_piece pc;
+
+	while (ps->head == ps->tail) {
+		if (ps->done)
+			return 0;
+		if (ps->left) {
+			packets_feed(ps);
+			continue;
+		}
+		feed_next(&ps->feed, &pc);
+		switch (pc.what) {
+		case FEED_DATA:
+			packets_data(ps, &pc);
+			break;
+		case FEED_SKIP:
+			packet_bad(ps, pc.off, pc.n, pc.p, 0, HWT_PROTO_NONE, "NO_FRAME",
+				   pc.cause == HWT_GAP_TRUNCATED ? "part of a frame" :
+				   "before the first frame sync");
+			break;
+		case FEED_BREAK:
+		case FEED_SPAN_END:
+			packets_eot(ps);
+			break;
+		case FEED_END:
+			ps->done = true;
+			break;
+		default:
+			break;
+		}
+	}
+	*pkt = ps->ring[ps->tail++ % PACKET_RING];
+	return 1;
+}
+
+static void packets_close(struct hwt_packets *h)
+{
+	struct packets *ps = (struct packets *)h;
+
+	cslib_lock();
+	for (unsigned i = 0; ps->listers && i < ps->n; i++)
+		cslib_close(ps->listers[i].d.lib);
+	cslib_unlock();
+	free(ps->listers);
+	free(ps);
+}
+
+static int packets_open(struct packets *ps, const struct flow_args *a)
+{
+	static const struct cslib_calls calls = { .packet = list };
+	const struct trace_cfg *cfgs[CSDEC_IDS];
+	int rc = csdec_sort(a->buf, cfgs, &ps->n);
+
+	if (rc < 0)
+		return rc;
+	ps->listers = calloc(ps->n ? ps->n : 1, sizeof(*ps->listers));
+	if (!ps->listers)
+		return -ENOMEM;
+	cslib_lock();
+	for (unsigned i = 0; rc >= 0 && i < ps->n; i++) {
+		struct lister *l = &ps->listers[i];
+
+		l->ps = ps;
+		src_init(&l->d.s, a, NULL, cfgs[i]);
+		ps->by_id[cfgs[i]->trace_id] = l;
+		rc = cslib_open(&l->d.lib, cfgs[i], &calls, l, &l->d.refused);
+	}
+	cslib_unlock();
+	return rc;
+}
+
+int packets_ocsd_new(struct hwt_packets **out, const struct flow_args *a, struct hwt_diag *diag)
+{
+	struct packets *ps = calloc(1, sizeof(*ps));
+	int rc;
+
+	if (!ps)
+		return csdec_refuse(diag, a->buf, -ENOMEM);
+	ps->ps.next = packets_next;
+	ps->ps.close = packets_close;
+	ps->buf = a->buf;
+	feed_init(&ps->feed, a->buf);
+	rc = packets_open(ps, a);
+	if (rc < 0) {
+		packets_close(&ps->ps);
+		return csdec_refuse(diag, a->buf, rc);
+	}
+	*out = &ps->ps;
+	return 0;
+}
