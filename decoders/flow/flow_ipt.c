@@ -71,6 +71,7 @@ struct flow_ipt {
 	uint64_t bridge_end;		/* PSB or end of the run to which @over goes */
 	int status;
 	uint64_t sync;			/* offset in the span of the PSB that was reached last */
+	bool reached;			/* flow came to the address in it */
 	uint64_t psb_from, psb;		/* in [psb_from, psb) of the span none starts */
 	uint64_t ovf;			/* no OVF that was not told of lies before this */
 	bool tracing;			/* between enable and disable */
@@ -450,6 +451,7 @@ static void sync_at(struct flow_ipt *f, uint64_t off)
 	f->dec = f->whole;
 	f->base = f->seg.begin;
 	f->least = f->sync = f->ovf = off;
+	f->reached = false;
 	ipt_bridge_period(&f->bridge, off);
 	pt_blk_set_image(f->dec, f->cur->img);
 	start_at(f, off - f->seg.begin);
@@ -490,6 +492,41 @@ static uint64_t group_end(const struct flow_ipt *f, uint64_t psb)
 			return off;
 	}
 	return psb;
+}
+
+/* Does the PSB group at @psb tell the mode, as it should? Each that does gives an event. */
+static bool tells_mode(const struct flow_ipt *f, uint64_t psb)
+{
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+
+	for (int i = 0; i < 32 && psb < f->seg.end; i++) {
+		int n = ipt_packet_decode(&pkt, &ctx, bytes_at(f, psb), f->seg.end - psb);
+
+		if (n < 0 || pkt.kind == IPT_PSBEND || pkt.kind == IPT_OVF)
+			break;
+		if (pkt.kind == IPT_MODE_EXEC)
+			return true;
+		psb += (unsigned)n;
+	}
+	return false;
+}
+
+/*
+ * The library gives the mode of a PSB group that flow came to: moves f->sync there. The library's
+ * place does not tell which one it is, as it reads ahead, maybe over another group.
+ */
+static void came_to_psb(struct flow_ipt *f)
+{
+	uint64_t psb = f->sync;
+
+	if (f->reached || !tells_mode(f, psb))
+		do
+			psb = next_psb(f, psb + 1);
+		while (psb < at(f) && !tells_mode(f, psb));
+	if (psb < at(f))
+		f->sync = psb;
+	f->reached = true;
 }
 
 /* What a packet in a hole says that must not be missed. */
@@ -952,7 +989,6 @@ static bool at_psb(const struct pt_event *e)
 
 static void step_event(struct flow_ipt *f)
 {
-	uint64_t off = at(f);	/* it reads on when the event is taken */
 	struct pt_event e;
 
 	f->status = pt_blk_event(f->dec, &e, sizeof(e));
@@ -973,8 +1009,8 @@ static void step_event(struct flow_ipt *f)
 			broken(f, HWT_GAP_BREAK, 0, HWT_NO_ADDR);
 			return;
 		}
-		while (next_psb(f, f->sync + 1) < off)
-			f->sync = next_psb(f, f->sync + 1);
+		if (e.type == ptev_exec_mode)
+			came_to_psb(f);
 	}
 	translate(f, &e);
 }
