@@ -202,7 +202,9 @@ static void jsonl_range(struct jsonl *j, struct show *v, const struct hwt_event 
 	jsonl_str(j, "isa", show_isa(ev->u.range.isa));
 	if (ev->type != HWT_EV_NOPATH) {
 		jsonl_str(j, "kind", show_kind(ev->u.range.kind));
-		jsonl_bool(j, "taken", ev->flags & HWT_F_TAKEN);
+		/* Arm trace has a bit for it; for x86 the next address tells, not this event */
+		if (ev->u.range.isa >= HWT_ISA_A64)
+			jsonl_bool(j, "taken", ev->flags & HWT_F_TAKEN);
 	}
 	if (v->lines)
 		jsonl_line(j, v, ev, ev->u.range.first);
@@ -332,6 +334,7 @@ static void jsonl_body(struct jsonl *j, struct show *v, const struct hwt_event *
 	case HWT_EV_POWER:
 		jsonl_str(j, "what", show_what(ev));
 		jsonl_hex(j, "payload", ev->u.power.payload);
+		jsonl_addr(j, "addr", ev->u.power.addr);
 		break;
 	case HWT_EV_SCHED_SWITCH:
 		jsonl_sched(j, v, ev);
@@ -348,6 +351,8 @@ static void jsonl_body(struct jsonl *j, struct show *v, const struct hwt_event *
 		jsonl_u64(j, "value", ev->u.value.value);
 		if (ev->type == HWT_EV_TX || ev->type == HWT_EV_TRIGGER)
 			jsonl_str(j, "what", show_what(ev));
+		if (ev->type == HWT_EV_TX)
+			jsonl_addr(j, "addr", ev->u.value.addr);
 		jsonl_id(j, ev->u.value.trace_id);
 	}
 }

@@ -361,12 +361,23 @@ const char *show_what(const struct hwt_event *ev)
 	return "unknown";
 }
 
+/* The address that an event is bound to, if one is. */
+static void where(struct show *v, const struct hwt_event *ev, uint64_t addr)
+{
+	if (addr == HWT_NO_ADDR)
+		return;
+	out_str(v->o, " at ");
+	out_hex(v->o, addr, 1);
+	show_sym(v, ev, addr);
+}
+
 static void value(struct show *v, const struct hwt_event *ev)
 {
 	struct out *o = v->o;
 
 	if (ev->type == HWT_EV_TX) {
 		out_fmt(o, "transaction %s", show_what(ev));
+		where(v, ev, ev->u.value.addr);
 		return;
 	}
 	out_str(o, show_type(v, ev));
@@ -440,6 +451,7 @@ static void other(struct show *v, const struct hwt_event *ev)
 	case HWT_EV_POWER:
 		out_fmt(o, "power %s 0x%llx", show_what(ev),
 			(unsigned long long)ev->u.power.payload);
+		where(v, ev, ev->u.power.addr);
 		break;
 	case HWT_EV_SCHED_SWITCH:
 		out_str(o, ev->flags & HWT_F_PREEMPT ? "preempt: " : "switch: ");
