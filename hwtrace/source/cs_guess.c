@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOK_MAX (1u << 20)
-
 /*
  * Every trace protocol of Arm begins its alignment synchronisation with zeros and 0x80: at least
  * five zeros for ETMv3, PTM and ITM, eleven for ETMv4 and ETE (ETM manuals, "A-Sync"). What
@@ -200,8 +198,8 @@ void cs_guess(struct cs_guess *g, const void *data, size_t n)
 	uint32_t fsync;
 
 	memset(g, 0, sizeof(*g));
-	if (n > LOOK_MAX)
-		n = LOOK_MAX;
+	if (n > CS_LOOK_MAX)
+		n = CS_LOOK_MAX;
 	words = n & ~(size_t)3;
 	g->raw_sync = raw_syncs(p, n, false);
 	g->swapped_sync = max(raw_syncs(p, words, true), framed(&f, p, words, true, &fsync));

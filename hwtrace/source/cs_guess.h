@@ -24,7 +24,9 @@ struct cs_guess {
 	uint8_t nids;
 };
 
-/* Looks at the first 1 MiB. */
+#define CS_LOOK_MAX (1u << 20)
+
+/* Looks at the first CS_LOOK_MAX bytes. */
 void cs_guess(struct cs_guess *g, const void *p, size_t n);
 
 /* The evidence in words; always NUL-terminated. */

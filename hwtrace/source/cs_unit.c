@@ -150,6 +150,17 @@ uint32_t cs_reg(struct trace_cfg *cfg, const char *name, uint64_t value)
 	return 0;
 }
 
+uint32_t cs_reg_trace_id(const struct trace_cfg *cfg)
+{
+	uint32_t seen = 0;
+
+	for (unsigned i = 0; i < NREGS; i++)
+		if ((regs[i].protos >> cfg->proto & 1) && (regs[i].at == AT(etm3.trcidr) ||
+							  regs[i].at == AT(etm4.traceidr)))
+			seen |= 1u << i;
+	return seen;
+}
+
 static bool given(uint32_t seen, size_t at)
 {
 	for (unsigned i = 0; i < NREGS; i++)

@@ -24,6 +24,9 @@ void cs_set_core(struct trace_cfg *cfg, const char *core, struct notes *ns, cons
  */
 uint32_t cs_reg(struct trace_cfg *cfg, const char *name, uint64_t value);
 
+/* The bit of the register that holds the trace id: it is known without it. */
+uint32_t cs_reg_trace_id(const struct trace_cfg *cfg);
+
 /*
  * After the last register: fills in the trace id, and resets of registers that were not given.
  * @seen are the bits of cs_reg(). Missing ones that the decoder needs are a note (E070).

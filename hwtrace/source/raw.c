@@ -283,6 +283,7 @@ static int cs_item(struct capture *c, struct unit *u, const struct ini *ini,
 	} else if (ini_eq(it->key, "trace_id")) {
 		if (!upto(it->value, 0x7f, &u->id))
 			return bad(ini, it, "0 to 0x7f", diag);
+		u->seen |= cs_reg_trace_id(u->g);
 	} else if (ini_eq(it->key, "cpu")) {
 		if (!upto(it->value, 65535, &v))
 			return bad(ini, it, "a CPU number", diag);
@@ -348,6 +349,9 @@ static void cs_evidence(struct capture *c, struct trace_buf *b, const struct fil
 	if (!framed)
 		b->framing = g.look == CS_LOOK_RAW ? FRAMING_NONE :
 			g.look == CS_LOOK_FSYNC ? FRAMING_TPIU : FRAMING_MEM;
+	if (framed && g.look == CS_LOOK_NOTHING && f->size <= CS_LOOK_MAX)
+		notes_add(&c->notes, HWT_NOTE_WARN, 11, f->path, HWT_NO_OFF,
+			  "no A-sync in it: nothing can be decoded; %s", text);
 	if (!framed || (g.look != CS_LOOK_NOTHING && g.look != expect[b->framing]))
 		notes_add(&c->notes, framed ? HWT_NOTE_WARN : HWT_NOTE_INFO, 86, f->path, 0, "%s",
 			  text);
