@@ -81,7 +81,7 @@ void hwt_session_info(const struct hwt_session *s, struct hwt_capture_info *out)
 		.nevents = c->nevents, .nbufs = c->nbufs, .ntasks = machine_tasks(c->machine),
 	};
 	for (size_t i = 0; i < c->nfiles; i++)
-		out->size += c->files[i]->size;
+		out->size += c->files[i]->scratch ? 0 : c->files[i]->size;
 	while (hwt_image_map_at(c->image, out->nmaps, &m))
 		out->nmaps++;
 }

@@ -232,6 +232,7 @@ int file_spool_new(struct file **out, const char *name)
 		file_close(f);
 		return rc;
 	}
+	f->scratch = true;
 	*out = f;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #define HWT_SOURCE_FILE_H
 
 /* A regular file read through one bounded view. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +13,7 @@ struct file {
 	char *path;
 	const uint8_t *p;	/* all bytes: mapped, or read if small; NULL if empty */
 	uint64_t size;
+	bool scratch;		/* made by file_spool_new(): no input of the user */
 	int fd;			/* -1 for a memory file */
 	uint8_t how;		/* private: how @p is to be given back */
 };
