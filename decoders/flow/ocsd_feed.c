@@ -65,8 +65,9 @@ static bool frames(struct feed *f, struct feed_piece *out)
 		used = n;
 	f->at += used;
 	f->brk = f->t.barrier;	/* behind the runs */
-	if (f->t.st.skipped > f->skipped) {
-		give_skip(f, out, f->t.st.skipped - f->skipped, f->at, HWT_GAP_NO_SYNC);
+	/* before the first sync word it is one hole */
+	if (f->t.st.skipped > f->skipped && f->t.synced) {
+		give_skip(f, out, f->t.st.skipped - f->skipped, f->t.st.skip_end, HWT_GAP_NO_SYNC);
 		f->skipped = f->t.st.skipped;
 		return true;
 	}

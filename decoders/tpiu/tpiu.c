@@ -108,10 +108,12 @@ static int first_sync(struct tpiu *t, struct tpiu_run *runs)
 	t->synced = true;
 	t->st.sync_bytes += 4;
 	t->st.skipped += before;
+	t->st.skip_end = t->pos - 4;
 	/* where probe bytes may lie between, the place of the frame is not known */
 	if (before >= FRAME && !t->dstream && !has_even_ff(f)) {
 		set_offsets(t, t->pos - 4 - FRAME);
 		t->st.skipped -= FRAME;
+		t->st.skip_end -= FRAME;
 		n = whole_frame(t, f, runs);
 	}
 	t->have = 0;
@@ -127,6 +129,7 @@ static void full_sync(struct tpiu *t)
 	t->st.sync_bytes += mine;
 	t->st.skipped += cut;
 	if (cut) {
+		t->st.skip_end = t->pos - 4;
 		t->fsync_run = 0;
 		t->id = TPIU_ID_UNKNOWN;
 	}
@@ -150,6 +153,7 @@ static int push_unsynced(struct tpiu *t, uint8_t byte, struct tpiu_run *runs)
 		memmove(t->frame, t->frame + 1, sizeof(t->frame) - 1);
 		t->have--;
 		t->st.skipped++;
+		t->st.skip_end = t->pos - sizeof(t->frame);
 	}
 	t->frame[t->have++] = byte;
 	return t->last == FULL_SYNC ? first_sync(t, runs) : 0;
@@ -222,6 +226,7 @@ int tpiu_flush(struct tpiu *t, struct tpiu_run *out, int max)
 	t->have = 0;
 	if (!t->synced) {
 		t->st.skipped += have;
+		t->st.skip_end = t->pos;
 		return 0;
 	}
 	t->st.tail += have;

@@ -33,6 +33,7 @@ struct tpiu_stats {
 	uint64_t frame_bytes;	/* whole frames decoded, 16 bytes each */
 	uint64_t sync_bytes;	/* full and half sync words, barrier frames */
 	uint64_t skipped;	/* bytes before the first sync, and cut by one inside a frame */
+	uint64_t skip_end;	/* the last skipped byte lies before this place */
 	uint64_t tail;		/* bytes of a partial frame at the end */
 	uint64_t probe;		/* bytes that a DSTREAM probe put in */
 	uint64_t data_bytes, null_bytes, trigger_bytes, reserved_bytes, unowned_bytes;
