@@ -254,13 +254,28 @@ static void packet_context(struct csdec *d, const struct cslib_packet *p)
 	}
 }
 
+bool csdec_padding(const struct csdec *d, const struct cslib_packet *p)
+{
+	if (d->s.cfg->proto != HWT_PROTO_ETE || p->use != CSLIB_UNSYNC || !p->bytes)
+		return false;
+	for (uint32_t i = 0; i < p->size; i++)
+		if (p->bytes[i] != 0x70)
+			return false;
+	return true;
+}
+
 static void on_packet(void *ctx, const struct cslib_packet *p)
 {
 	struct csdec *d = ctx;
 	struct src *s = &d->s;
 	uint64_t off = src_off(s, p->index);
 
+	d->blame_before = d->blame;
 	d->blame = p->blame;
+	if (csdec_padding(d, p)) {
+		s->packed += p->size;	/* nothing is missing */
+		return;
+	}
 	if (!s->hunting && p->use == CSLIB_BAD)
 		src_hunt(s, HWT_GAP_BAD_PACKET, p->type);
 	else if (!s->hunting && p->use == CSLIB_CUT)
@@ -362,14 +377,11 @@ void csdec_fatal(struct csdec *d, int32_t code)
 	struct src *s = &d->s;
 	unsigned cause = d->blame;
 
-	if (!s->hunting && s->last_size) {
-		/* a hole without bytes that has an address would name it; here bytes are known */
-		if (cause == HWT_GAP_NO_PATH) {
-			src_hole_at(s, s->last_off, HWT_NO_ADDR, cause, code);
-			cause = HWT_GAP_NO_DECODER;
-		}
+	/* a Q element without an address fails at the packet behind it */
+	if (cause == HWT_GAP_LIB && d->blame_before == HWT_GAP_NO_PATH)
+		cause = HWT_GAP_NO_PATH;
+	if (!s->hunting && s->last_size)
 		src_hole(s, s->last_off, s->last_size, cause, code);
-	}
 	if (s->cfg->proto != HWT_PROTO_STM && s->fed > s->packed) {
 		src_hole(s, s->last_off + s->last_size, s->fed - s->packed, cause, code);
 		s->packed = s->fed;

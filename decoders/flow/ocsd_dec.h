@@ -28,6 +28,7 @@ struct csdec {
 	struct cslib_dec *lib;	/* NULL: no decoder */
 	int32_t refused;	/* the library's reason why */
 	uint16_t blame;		/* enum hwt_gap_cause if the last packet is the library's last */
+	uint16_t blame_before;	/* and that of the packet before it */
 	bool live_code;		/* code is asked for, not mapped */
 	bool overflow_told;
 	bool on;		/* tracing, as far as told */
@@ -48,6 +49,11 @@ int csdec_refuse(struct hwt_diag *diag, const struct trace_buf *buf, int rc);
 
 enum cslib_answer csdec_give(struct csdec *d, const uint8_t *p, uint32_t n, uint32_t *used,
 			     int32_t *code);
+/*
+ * Ignore packets before the first A-sync: a driver pads the start of a TRBE buffer with them where
+ * the hardware may overwrite it (Arm ARM, ETE "Ignore instruction packet").
+ */
+bool csdec_padding(const struct csdec *d, const struct cslib_packet *p);
 /* Other code may be at the same place now: the library must forget what it keeps. */
 void csdec_code_changed(struct csdec *d);
 /* Afresh: what the decoder held is gone; bytes that no packet was made of are a hole. */

@@ -58,6 +58,8 @@ void src_hole_flush(struct src *s)
 	s->hole.open = false;
 	ev = src_event(s, HWT_EV_GAP, s->hole.off);
 	ev.u.gap.bytes = s->hole.bytes;
+	if (hwt_gap_has_addr(s->hole.cause))
+		ev.u.gap.addr = HWT_NO_ADDR;
 	ev.u.gap.cause = (int16_t)s->hole.cause;
 	ev.u.gap.code = s->hole.code;
 	ev.u.gap.trace_id = s->id;

@@ -100,7 +100,12 @@ static void list(void *ctx, const struct cslib_packet *p)
 	k = packet_add(l->ps, off, size, bytes, l->d.s.id);
 	k->proto = l->d.s.cfg->proto;
 	k->bad = p->use == CSLIB_UNSYNC || p->use == CSLIB_BAD || p->use == CSLIB_CUT;
-	cslib_packet_text(l->d.lib, p, text, sizeof(text));
+	if (csdec_padding(&l->d, p)) {
+		k->bad = false;
+		snprintf(text, sizeof(text), "I_IGNORE : Ignore; before the first A-sync");
+	} else {
+		cslib_packet_text(l->d.lib, p, text, sizeof(text));
+	}
 	packet_words(k, text);
 }
 
@@ -187,6 +192,8 @@ static int packets_next(struct hwt_packets *h, struct hwt_packet *pkt)
 		case FEED_SKIP:
 			packet_bad(ps, pc.off, pc.n, pc.p, 0, HWT_PROTO_NONE, "NO_FRAME",
 				   pc.cause == HWT_GAP_TRUNCATED ? "part of a frame" :
+				   pc.cause == HWT_GAP_BAD_PACKET ?
+				   "sync word, which memory has none of" :
 				   "before the first frame sync");
 			break;
 		case FEED_BREAK:
