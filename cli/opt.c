@@ -11,7 +11,7 @@ enum {
 	O_HELP, O_OUTPUT, O_FORCE, O_COLOR, O_PAGER, O_NO_PAGER, O_QUIET, O_VERBOSE, O_JSON,
 	O_JSONL, O_AS, O_CONFIG, O_PT, O_CS, O_ELF, O_SYSROOT, O_KCORE, O_KALLSYMS, O_DEBUGINFOD,
 	O_PERF_MAP, O_CPU, O_TID, O_TIME, O_SYM, O_LIMIT, O_ABS, O_NS, O_STRICT, O_MAX_LOSS,
-	O_LEVEL, O_LINES, O_SUMMARY, O_BUILD, O_COUNT
+	O_RESYNC, O_LEVEL, O_LINES, O_SUMMARY, O_BUILD, O_COUNT
 };
 
 #define SELECTS	(CMD_PACKETS | CMD_LIST | CMD_CALLS)
@@ -73,6 +73,9 @@ static const struct opt_def defs[O_COUNT] = {
 		"exit 4 if there is any hole" },
 	[O_MAX_LOSS] = { "max-loss", 0, "PCT", NULL, CMD_PACKETS | CMD_DECODES, "Quality",
 		"exit 4 if more than PCT percent of the trace is skipped or lost" },
+	[O_RESYNC] = { "resync", 0, "WHERE", "psb packet", CMD_DECODES, "Quality",
+		"where Intel PT goes on behind a hole: psb, the next synchronisation point "
+		"(default); packet, the next packet that names known code, which shows more" },
 	[O_LEVEL] = { "level", 0, "LEVEL", "insn range events", CMD_LIST, "Selection",
 		"insn: each instruction (default); range: instructions in a row as one line; "
 		"events: calls, returns and everything else, no instructions" },
@@ -358,6 +361,7 @@ static int set(struct opts *o, int id, const char *arg)
 		o->max_loss = (uint32_t)v;
 		o->have_max_loss = true;
 		break;
+	case O_RESYNC: o->resync = (uint8_t)k; break;
 	case O_LEVEL: o->level = (uint8_t)k; break;
 	case O_LINES: o->lines = true; break;
 	case O_SUMMARY: o->summary = true; break;

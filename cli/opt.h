@@ -45,6 +45,7 @@ struct opts {
 	uint8_t color;		/* enum opt_color */
 	uint8_t format;		/* enum opt_format */
 	uint8_t level;		/* enum opt_level */
+	uint8_t resync;		/* enum hwt_resync */
 	bool have_time, have_max_loss;
 	struct opt_time lo, hi;
 	uint32_t max_loss;	/* 1/1000 of a percent */

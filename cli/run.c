@@ -325,7 +325,7 @@ struct hwt_stream *run_flow(struct run *r, size_t i, enum hwt_level level)
 		.level = level, .addrs = r->addrs, .naddrs = r->naddrs,
 		.time_lo = r->time_lo, .time_hi = r->time_hi,
 		.cpus = r->opts.cpus, .ncpus = r->opts.ncpus,
-		.tids = r->opts.tids, .ntids = r->opts.ntids,
+		.tids = r->opts.tids, .ntids = r->opts.ntids, .resync = r->opts.resync,
 	};
 	struct hwt_diag diag = { .off = HWT_NO_OFF };
 	struct hwt_stream *st = NULL;

@@ -29,14 +29,15 @@ _hwtrace()
 	--sym)  return ;;
 	--limit)  return ;;
 	--max-loss)  return ;;
+	--resync) COMPREPLY=($(compgen -W "psb packet" -- "$cur")); return ;;
 	--level) COMPREPLY=($(compgen -W "insn range events" -- "$cur")); return ;;
 	esac
 	case $cmd:$cur in
 	info:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose --json --jsonl --as --config --pt --cs --elf --sysroot --kcore --kallsyms --debuginfod-cache --perf-map --cpu " -- "$cur")) ;;
 	packets:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose --json --jsonl --as --config --pt --cs --elf --sysroot --kcore --kallsyms --debuginfod-cache --perf-map --cpu --limit --strict --max-loss " -- "$cur")) ;;
-	list:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose --json --jsonl --as --config --pt --cs --elf --sysroot --kcore --kallsyms --debuginfod-cache --perf-map --cpu --tid --time --sym --limit --abs --ns --strict --max-loss --level --lines " -- "$cur")) ;;
-	calls:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose --json --jsonl --as --config --pt --cs --elf --sysroot --kcore --kallsyms --debuginfod-cache --perf-map --cpu --tid --time --sym --limit --abs --ns --strict --max-loss --summary " -- "$cur")) ;;
-	check:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose --json --jsonl --as --config --pt --cs --elf --sysroot --kcore --kallsyms --debuginfod-cache --perf-map --cpu --strict --max-loss " -- "$cur")) ;;
+	list:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose --json --jsonl --as --config --pt --cs --elf --sysroot --kcore --kallsyms --debuginfod-cache --perf-map --cpu --tid --time --sym --limit --abs --ns --strict --max-loss --resync --level --lines " -- "$cur")) ;;
+	calls:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose --json --jsonl --as --config --pt --cs --elf --sysroot --kcore --kallsyms --debuginfod-cache --perf-map --cpu --tid --time --sym --limit --abs --ns --strict --max-loss --resync --summary " -- "$cur")) ;;
+	check:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose --json --jsonl --as --config --pt --cs --elf --sysroot --kcore --kallsyms --debuginfod-cache --perf-map --cpu --strict --max-loss --resync " -- "$cur")) ;;
 	help:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose " -- "$cur")) ;;
 	version:-*) COMPREPLY=($(compgen -W "--help --output --force --color --quiet --verbose --build " -- "$cur")) ;;
 	completion:-*) COMPREPLY=($(compgen -W "--help --output --force --color --quiet --verbose " -- "$cur")) ;;

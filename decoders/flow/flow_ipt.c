@@ -73,6 +73,8 @@ struct flow_ipt {
 	uint64_t sync;			/* offset in the span of the PSB that was reached last */
 	bool reached;			/* flow came to the address in it */
 	uint64_t psb_from, psb;		/* in [psb_from, psb) of the span none starts */
+	uint64_t tsc_from, tsc_at;	/* in [tsc_from, tsc_at) of the span no TSC packet starts */
+	uint64_t tsc_next;		/* its value */
 	uint64_t ovf;			/* no OVF that was not told of lies before this */
 	bool tracing;			/* between enable and disable */
 	int error;			/* final */
@@ -297,6 +299,55 @@ static bool change(struct flow_ipt *f)
 		emit_event(&f->emit, 0, &ev);
 	choose_image(f);
 	return got;
+}
+
+/* The first TSC packet of the run at or after @off, HWT_TIME_UNKNOWN if none. */
+static uint64_t next_tsc(struct flow_ipt *f, uint64_t off)
+{
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+
+	if (off >= f->tsc_from && off <= f->tsc_at)
+		return f->tsc_next;
+	f->tsc_from = off;
+	f->tsc_next = HWT_TIME_UNKNOWN;
+	for (f->tsc_at = off; f->tsc_at < f->seg.end;) {
+		int n = ipt_packet_decode(&pkt, &ctx, span_of(f)->p + f->tsc_at,
+					  f->seg.end - f->tsc_at);
+
+		if (n < 0)
+			break;
+		if (pkt.kind == IPT_TSC) {
+			f->tsc_next = pkt.payload;
+			break;
+		}
+		f->tsc_at += (unsigned)n;
+	}
+	return f->tsc_next;
+}
+
+/*
+ * Flow is at @ip at the place @off. The idle task runs no user code: if the schedule still has it,
+ * the next switch has been, provided that the trace does not say that it comes later.
+ */
+static void no_idle(struct flow_ipt *f, uint64_t ip, uint64_t off)
+{
+	struct hwt_event ev;
+	uint64_t due;
+
+	while (ipt_owner_idle(&f->owner) && !(ip >> 47) &&
+	       emit_room(&f->emit) > HELD + 4 * EMIT_STEP) {
+		due = ipt_owner_due(&f->owner);
+		if (!f->map || due == HWT_TIME_UNKNOWN ||
+		    next_tsc(f, off) == HWT_TIME_UNKNOWN ||
+		    time_map_ns(f->map, f->tsc_next) < due)
+			return;
+		take_tsc(f, time_map_ticks(f->map, due));
+		ev = event(f, HWT_EV_SCHED_SWITCH, off);
+		if (ipt_owner_step(&f->owner, due, &ev))
+			emit_event(&f->emit, 0, &ev);
+		choose_image(f);
+	}
 }
 
 /* --- blocks --- */
@@ -603,6 +654,7 @@ static bool find_restart(struct flow_ipt *f, const uint8_t *p, uint64_t psb, uns
 			/* fallthrough */
 		case IPT_TIP:
 		case IPT_TIP_PGE:
+			no_idle(f, *ip, *pkt_at);
 			if (has_code(f, *ip))
 				return true;
 			*ovf = HWT_NO_OFF;
@@ -657,7 +709,8 @@ static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
 	} else {
 		if (off <= f->sync)
 			off = f->sync;
-		if (bridge(f, cause, code, addr, off, next))
+		if (f->emit.want.resync == HWT_RESYNC_PACKET &&
+		    bridge(f, cause, code, addr, off, next))
 			return;
 	}
 	ipt_owner_lost(&f->owner);
@@ -916,6 +969,7 @@ static void translate(struct flow_ipt *f, const struct pt_event *e)
 	switch (e->type) {
 	case ptev_enabled:
 		f->tracing = true;
+		no_idle(f, IP(enabled.ip), at(f));
 		put_at(f, HWT_EV_ON, IP(enabled.ip),
 		       e->variant.enabled.resumed ? HWT_F_RESUMED : 0);
 		break;
@@ -1076,8 +1130,8 @@ static void open_run(struct flow_ipt *f)
 		f->error = -ENOMEM;
 		return;
 	}
-	f->psb_from = 1;	/* nothing is known of the run */
-	f->psb = 0;
+	f->psb_from = f->tsc_from = 1;	/* nothing is known of the run */
+	f->psb = f->tsc_at = 0;
 	sync_at(f, f->seg.begin);
 	f->state = IN_FLOW;
 }

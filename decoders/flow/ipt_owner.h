@@ -39,6 +39,12 @@ static inline uint64_t ipt_owner_due(const struct ipt_owner *o)
 	return machine_cursor_due(&o->cur);
 }
 
+/* True if the schedule says that the CPU idles. */
+static inline bool ipt_owner_idle(const struct ipt_owner *o)
+{
+	return !o->fixed && !o->pid && !o->tid;
+}
+
 /*
  * Takes one switch that is due at @now: 1 and @ev->u.sched, time and flags are filled, 0 if none is
  * due. Switches before the first time of the buffer are taken in silence.

@@ -13,6 +13,13 @@ enum hwt_level {
 	HWT_LEVEL_INSNS		/* every RANGE is expanded to INSN events */
 };
 
+/* Where flow goes on after it broke in the middle of Intel PT. */
+enum hwt_resync {
+	HWT_RESYNC_PSB,		/* at the next PSB, as libipt's own tools */
+	/* at the next packet that names an address with code: a shorter hole, fewer witnesses */
+	HWT_RESYNC_PACKET
+};
+
 struct hwt_addr_range { uint64_t lo, hi; };	/* both included */
 
 struct hwt_interest {
@@ -26,6 +33,7 @@ struct hwt_interest {
 	size_t ncpus;				/* 0: all */
 	const int32_t *tids;			/* pid or tid; borrowed */
 	size_t ntids;				/* 0: all */
+	enum hwt_resync resync;
 };
 
 #define HWT_INTEREST_ALL { .level = HWT_LEVEL_INSNS, .time_hi = HWT_TIME_UNKNOWN }

@@ -49,7 +49,8 @@ static void drain(struct hwt_stream *s, uint64_t size)
 static void flow(struct hwt_image *img, struct machine *m, const uint8_t *p, size_t n,
 		 unsigned how)
 {
-	struct hwt_interest want = { .level = how % 4, .time_hi = HWT_TIME_UNKNOWN };
+	struct hwt_interest want = { .level = how % 4, .time_hi = HWT_TIME_UNKNOWN,
+		.resync = n & 1 };
 	struct trace_span s = { .p = p, .size = n, .time = HWT_TIME_UNKNOWN, .pid = HWT_NONE,
 		.tid = HWT_NONE };
 	struct trace_cfg cfg = { .proto = HWT_PROTO_PT };

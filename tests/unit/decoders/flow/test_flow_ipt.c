@@ -27,6 +27,7 @@ struct row {
 	const char *expect;
 	unsigned model;		/* of family 6; 0: CPU not known */
 	uint64_t filter[2];	/* second 0: none */
+	enum hwt_resync resync;
 };
 
 static const struct row rows[] = {
@@ -78,7 +79,13 @@ static const struct row rows[] = {
 		"gap no-image 29+0 at 401016\n"
 		"on 401080\n"
 		"401080-401080 1 other\n"
-		"off 401081 cut\n" },
+		"off 401081 cut\n", .resync = HWT_RESYNC_PACKET },
+	{ "pgd-noip-direct", { { 0x401000, "75027502eb10" }, { 0x401080, "90" } },
+		.expect = "on 401000\n"
+		"401000-401000 1 branch\n"
+		"401002-401002 1 branch\n"
+		"401004-401004 1 jump\n"
+		"gap no-image 29+7 at 401016\n" },
 	{ "pgd-noip-direct", { { 0x401000, "75027502eb10" }, { 0x401080, "90" } },
 		.expect = "on 401000\n"
 		"401000-401000 1 branch\n"
@@ -229,6 +236,7 @@ static void test_rows(void **state)
 			memcpy(pf.cfg.r.pt.filter[0], r->filter, sizeof(r->filter));
 			pf.cfg.r.pt.nfilter = 1;
 		}
+		pf.want.resync = r->resync;
 		ptflow_run(&pf, text, sizeof(text));
 		if (strcmp(text, r->expect))
 			print_message("%s (%zu)\n", r->fixture, i);
@@ -396,6 +404,13 @@ static void test_hole_in_the_image(void **state)
 	ptenc_pgd_noip(&e);
 	assert_false(e.full);
 	ptflow_span(&pf, b, e.n);
+	/* to the next PSB, as libipt's own tools */
+	ptflow_run(&pf, text, sizeof(text));
+	assert_string_equal(text, "401000-401000 1 icall\n"
+			    "gap no-image 32+46 at 500000\n"
+			    "401009-401009 1 other\n"
+			    "off 40100a cut\n");
+	pf.want.resync = HWT_RESYNC_PACKET;
 	ptflow_run(&pf, text, sizeof(text));
 	assert_string_equal(text, "401000-401000 1 icall\n"
 			    "gap no-image 32+4 at 500000\n"

@@ -55,6 +55,9 @@ static void test_every_byte(void **state)
 
 			for (size_t d = 0; d < sizeof(v); d++) {
 				fx.bytes[i] = v[d];
+				pf.want.resync = HWT_RESYNC_PSB;
+				run(fx.bytes, fx.size, text);
+				pf.want.resync = HWT_RESYNC_PACKET;
 				run(fx.bytes, fx.size, text);
 			}
 			fx.bytes[i] = was;
@@ -166,6 +169,7 @@ static void test_noise(void **state)
 			}
 			ptenc_raw(&e, junk, 1 + (x >> 32) % 8);
 		}
+		pf.want.resync = round & 1;
 		run(bytes, e.n, text);
 	}
 	ptflow_fini(&pf);

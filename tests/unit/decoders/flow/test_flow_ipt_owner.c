@@ -75,6 +75,26 @@ static void test_by_time(void **state)
 	ptflow_fini(&pf);
 }
 
+/*
+ * A TSC from before the switch, as the enable comes a little after it was taken: the idle task runs
+ * no user code, so the switch has been. Not if the next TSC says that it comes later.
+ */
+static void test_idle(void **state)
+{
+	for (uint64_t due = 1010; due <= 1030; due += 20) {
+		start();
+		sched(500, 0);
+		sched(due, 20);
+		ptenc_psb_plus(&e, 0, false);
+		stay(1000, L + 4);
+		ptenc_tsc(&e, 1020);
+		run();
+		assert_int_equal(!!strstr(text, "switch 0>20\non 401000\n"), due < 1020);
+		assert_int_equal(!!strstr(text, "401000-401002 3 branch\n"), due < 1020);
+		ptflow_fini(&pf);
+	}
+}
+
 /* No time in the trace: the schedule can not be used, and nothing is taken from it. */
 static void test_no_time(void **state)
 {
@@ -237,7 +257,8 @@ static void test_times(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_by_time), cmocka_unit_test(test_no_time),
+		cmocka_unit_test(test_by_time), cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_fixed), cmocka_unit_test(test_by_cr3),
 		cmocka_unit_test(test_versions), cmocka_unit_test(test_times),
 	};
