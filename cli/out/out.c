@@ -67,11 +67,9 @@ void out_mem(struct out *o, const void *p, size_t n)
 	}
 }
 
-/* Digits of @v, right-aligned in @buf of 20; returns the first. */
-static char *digits(char *buf, uint64_t v)
+/* Digits of @v, at most 20, written up to @p; returns the first. */
+static char *digits(char *p, uint64_t v)
 {
-	char *p = buf + 20;
-
 	do {
 		*--p = (char)('0' + v % 10);
 		v /= 10;
@@ -81,9 +79,9 @@ static char *digits(char *buf, uint64_t v)
 
 void out_udec(struct out *o, uint64_t v)
 {
-	char buf[20], *p = digits(buf, v);
+	char buf[20], *end = buf + sizeof(buf), *p = digits(end, v);
 
-	out_mem(o, p, (size_t)(buf + 20 - p));
+	out_mem(o, p, (size_t)(end - p));
 }
 
 void out_dec(struct out *o, int64_t v)
@@ -95,11 +93,11 @@ void out_dec(struct out *o, int64_t v)
 
 void out_udecw(struct out *o, uint64_t v, unsigned width)
 {
-	char buf[20], *p = digits(buf, v);
+	char buf[20], *end = buf + sizeof(buf), *p = digits(end, v);
 
-	for (unsigned n = (unsigned)(buf + 20 - p); n < width; n++)
+	for (unsigned n = (unsigned)(end - p); n < width; n++)
 		out_ch(o, ' ');
-	out_mem(o, p, (size_t)(buf + 20 - p));
+	out_mem(o, p, (size_t)(end - p));
 }
 
 static const char hexdigit[] = "0123456789abcdef";
@@ -245,7 +243,7 @@ void out_count(struct out *o, uint64_t n, const char *what)
 
 void out_group(struct out *o, uint64_t v)
 {
-	char buf[20], *p = digits(buf, v);
+	char buf[20], *end = buf + sizeof(buf), *p = digits(end, v);
 
 	for (; p < buf + 20; p++) {
 		out_ch(o, *p);

@@ -107,7 +107,7 @@ size_t ipt_packet_text(const struct ipt_packet *pkt, struct ipt_last_ip *last, c
 			    pkt->flag ? ", hw" : "");
 	case IPT_PWRX: return text_pwrx(pkt, buf, n);
 	case IPT_BBP:
-		return snprintf(buf, n, "type %x, %u-byte items", pkt->count, pkt->flag ? 4 : 8);
+		return snprintf(buf, n, "type %x, %u-byte items", pkt->count, pkt->flag ? 4u : 8u);
 	case IPT_BIP: return snprintf(buf, n, "%x: %" PRIx64, pkt->count, v);
 	case IPT_CFE:
 		return snprintf(buf, n, "type %" PRIx64 ", vector %" PRIx64 "%s", v, x, ip);

@@ -37,18 +37,19 @@ struct machine {
 static int room(void *array, size_t *cap, size_t n, size_t size)
 {
 	size_t want = *cap ? *cap * 2 : 16;
-	void *p;
+	void *old, *p;
 
 	if (n < *cap)
 		return 0;
 	if (want > SIZE_MAX / size)
 		return -ENOMEM;
-	memcpy(&p, array, sizeof(p));
-	p = realloc(p, want * size);
+	memcpy(&old, array, sizeof(old));
+	p = realloc(old, want * size);
 	if (!p)
 		return -ENOMEM;
 	memcpy(array, &p, sizeof(p));
 	*cap = want;
+	/* cppcheck-suppress memleak ; the array has it */
 	return 0;
 }
 

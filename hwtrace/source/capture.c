@@ -18,15 +18,16 @@
  */
 static void *append(void *array, size_t *n, size_t size)
 {
-	char *p;
+	char *p, *old;
 
-	memcpy(&p, array, sizeof(p));
+	memcpy(&old, array, sizeof(old));
+	p = old;
 	if (!(*n & (*n - 1))) {
 		size_t want = *n ? *n * 2 : 1;
 
 		if (want > SIZE_MAX / size)
 			return NULL;
-		p = realloc(p, want * size);
+		p = realloc(old, want * size);
 		if (!p)
 			return NULL;
 		memcpy(array, &p, sizeof(p));

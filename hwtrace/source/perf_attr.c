@@ -231,7 +231,7 @@ void perf_sample(const struct perf *pf, const struct perf_rec *r, struct perf_sa
 	}
 	/* the identifier is last; records that the tool made up have 0 there: the first attr */
 	if (a->sample_type & S_IDENTIFIER && a->trailer && s->body >= 8) {
-		c = cur_new(r->p + r->size - 8, 8, pf->swap);
+		c = cur_new(r->p + (r->size - 8), 8, pf->swap);
 		b = attr_of(pf, cur_u64(&c));
 		a = b ? b : a;
 	}
@@ -242,7 +242,7 @@ void perf_sample(const struct perf *pf, const struct perf_rec *r, struct perf_sa
 		s->bad = true;
 		return;
 	}
-	c = cur_new(r->p + r->size - a->trailer, a->trailer, pf->swap);
+	c = cur_new(r->p + (r->size - a->trailer), a->trailer, pf->swap);
 	trailer(&c, a, s);
 	s->body -= a->trailer;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "perf.h"
 #include "tep.h"
 
@@ -202,89 +202,74 @@ const char *perf_event_name(const struct capture *c, const struct hwt_event *ev)
 	return perf_type_name(ev->u.rec.id);
 }
 
-struct out { char *buf; size_t size, len; };
-
-__attribute__((format(printf, 2, 3)))
-static void put(struct out *o, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(o->len < o->size ? o->buf + o->len : NULL,
-		      o->len < o->size ? o->size - o->len : 0, fmt, ap);
-	va_end(ap);
-	o->len += n > 0 ? (size_t)n : 0;
-}
-
 /* The name at the rest of @c, on one line whatever is in it. */
-static void put_name(struct out *o, struct cur *c)
+static void put_name(struct text *o, struct cur *c)
 {
 	bool whole;
 	size_t n;
 	const char *s = perf_name(c, &n, &whole);
 
-	put(o, " name=");
+	text_put(o, " name=");
 	for (size_t i = 0; i < n; i++)
-		put(o, "%c", (unsigned char)s[i] < 0x20 || s[i] == 0x7f ? '.' : s[i]);
+		text_put(o, "%c", (unsigned char)s[i] < 0x20 || s[i] == 0x7f ? '.' : s[i]);
 	if (!whole)
-		put(o, "...");
+		text_put(o, "...");
 }
 
-static void task_text(struct out *o, unsigned type, struct cur *c)
+static void task_text(struct text *o, unsigned type, struct cur *c)
 {
 	int32_t a = (int32_t)cur_u32(c), b = (int32_t)cur_u32(c), d;
 
 	if (type == REC_COMM) {
-		put(o, "pid=%d tid=%d", a, b);
+		text_put(o, "pid=%d tid=%d", a, b);
 		put_name(o, c);
 		return;
 	}
 	d = (int32_t)cur_u32(c);
-	put(o, "pid=%d tid=%d parent_pid=%d parent_tid=%d", a, d, b, (int32_t)cur_u32(c));
+	text_put(o, "pid=%d tid=%d parent_pid=%d parent_tid=%d", a, d, b, (int32_t)cur_u32(c));
 }
 
-static void aux_text(struct out *o, struct cur *c)
+static void aux_text(struct text *o, struct cur *c)
 {
 	uint64_t off = cur_u64(c), size = cur_u64(c), flags = cur_u64(c);
 
-	put(o, "offset=0x%" PRIx64 " size=0x%" PRIx64 " flags=0x%" PRIx64, off, size, flags);
-	put(o, "%s%s%s%s", flags & AUX_TRUNCATED ? " truncated" : "",
-	    flags & AUX_OVERWRITE ? " overwrite" : "", flags & AUX_PARTIAL ? " partial" : "",
-	    flags & AUX_COLLISION ? " collision" : "");
+	text_put(o, "offset=0x%" PRIx64 " size=0x%" PRIx64 " flags=0x%" PRIx64, off, size, flags);
+	text_put(o, "%s%s%s%s", flags & AUX_TRUNCATED ? " truncated" : "",
+		 flags & AUX_OVERWRITE ? " overwrite" : "", flags & AUX_PARTIAL ? " partial" : "",
+		 flags & AUX_COLLISION ? " collision" : "");
 }
 
-static void namespaces_text(struct out *o, struct cur *c)
+static void namespaces_text(struct text *o, struct cur *c)
 {
 	int32_t pid = (int32_t)cur_u32(c), tid = (int32_t)cur_u32(c);
 	uint64_t nr = cur_u64(c);
 
-	put(o, "pid=%d tid=%d", pid, tid);
+	text_put(o, "pid=%d tid=%d", pid, tid);
 	for (uint64_t i = 0; i < nr && i < 16 && !c->bad; i++) {
 		uint64_t dev = cur_u64(c), ino = cur_u64(c);
 
 		if (!c->bad)
-			put(o, " ns%u=%" PRIu64 "/0x%" PRIx64, (unsigned)i, dev, ino);
+			text_put(o, " ns%u=%" PRIu64 "/0x%" PRIx64, (unsigned)i, dev, ino);
 	}
 }
 
-static void code_text(struct out *o, unsigned type, struct cur *c)
+static void code_text(struct text *o, unsigned type, struct cur *c)
 {
 	uint64_t addr = cur_u64(c);
 	uint32_t n;
 
 	if (type == REC_TEXT_POKE) {
 		n = cur_u16(c);
-		put(o, "addr=0x%" PRIx64 " old_len=%u new_len=%u", addr, n, cur_u16(c));
+		text_put(o, "addr=0x%" PRIx64 " old_len=%u new_len=%u", addr, n, cur_u16(c));
 		return;
 	}
 	n = cur_u32(c);
-	put(o, "addr=0x%" PRIx64 " len=%u type=%u", addr, n, cur_u16(c));
-	put(o, " flags=%u", cur_u16(c));
+	text_put(o, "addr=0x%" PRIx64 " len=%u type=%u", addr, n, cur_u16(c));
+	text_put(o, " flags=%u", cur_u16(c));
 	put_name(o, c);
 }
 
-static void record_text(struct out *o, unsigned type, struct cur *c)
+static void record_text(struct text *o, unsigned type, struct cur *c)
 {
 	uint64_t a;
 	uint32_t w;
@@ -296,33 +281,33 @@ static void record_text(struct out *o, unsigned type, struct cur *c)
 	case REC_KSYMBOL: case REC_TEXT_POKE: code_text(o, type, c); return;
 	case REC_ITRACE_START:
 		w = cur_u32(c);
-		put(o, "pid=%d tid=%d", (int32_t)w, (int32_t)cur_u32(c));
+		text_put(o, "pid=%d tid=%d", (int32_t)w, (int32_t)cur_u32(c));
 		return;
 	case REC_LOST:
 		a = cur_u64(c);
-		put(o, "id=%" PRIu64 " lost=%" PRIu64, a, cur_u64(c));
+		text_put(o, "id=%" PRIu64 " lost=%" PRIu64, a, cur_u64(c));
 		return;
-	case REC_LOST_SAMPLES: put(o, "lost=%" PRIu64, cur_u64(c)); return;
+	case REC_LOST_SAMPLES: text_put(o, "lost=%" PRIu64, cur_u64(c)); return;
 	case REC_BPF_EVENT:
 		w = cur_u16(c);
-		put(o, "type=%u flags=%u", w, cur_u16(c));
-		put(o, " id=%u", cur_u32(c));
+		text_put(o, "type=%u flags=%u", w, cur_u16(c));
+		text_put(o, " id=%u", cur_u32(c));
 		return;
-	case REC_CGROUP: put(o, "id=%" PRIu64, cur_u64(c)); put_name(o, c); return;
-	case REC_AUX_OUTPUT_HW_ID: put(o, "hw_id=0x%" PRIx64, cur_u64(c)); return;
+	case REC_CGROUP: text_put(o, "id=%" PRIu64, cur_u64(c)); put_name(o, c); return;
+	case REC_AUX_OUTPUT_HW_ID: text_put(o, "hw_id=0x%" PRIx64, cur_u64(c)); return;
 	case REC_MMAP: case REC_MMAP2:
 		w = cur_u32(c);
 		cur_u32(c);
 		a = cur_u64(c);
-		put(o, "pid=%d addr=0x%" PRIx64 " size=0x%" PRIx64, (int32_t)w, a, cur_u64(c));
+		text_put(o, "pid=%d addr=0x%" PRIx64 " size=0x%" PRIx64, (int32_t)w, a, cur_u64(c));
 		cur_skip(c, type == REC_MMAP2 ? 40 : 8);
 		put_name(o, c);
 		return;
 	}
-	put(o, "%zu bytes", cur_left(c));
+	text_put(o, "%zu bytes", cur_left(c));
 }
 
-static void sample_text(const struct perf *pf, struct out *o, const struct perf_sample *s)
+static void sample_text(const struct perf *pf, struct text *o, const struct perf_sample *s)
 {
 	if (s->raw && s->attr && s->attr->type == PERF_TYPE_TP && pf->fmt &&
 	    s->attr->config <= UINT32_MAX &&
@@ -332,19 +317,19 @@ static void sample_text(const struct perf *pf, struct out *o, const struct perf_
 		return;
 	}
 	if (!s->attr)
-		put(o, "unknown event");
+		text_put(o, "unknown event");
 	else
-		put(o, "ip=0x%" PRIx64 " period=%" PRIu64, s->ip, s->period);
+		text_put(o, "ip=0x%" PRIx64 " period=%" PRIu64, s->ip, s->period);
 	if (s->attr && s->attr->sample_type & S_ADDR)
-		put(o, " addr=0x%" PRIx64, s->addr);
+		text_put(o, " addr=0x%" PRIx64, s->addr);
 	if (s->raw)
-		put(o, " raw=%u bytes", s->raw_size);
+		text_put(o, " raw=%u bytes", s->raw_size);
 }
 
 size_t perf_event_text(const struct capture *c, const struct hwt_event *ev, char *buf, size_t n)
 {
 	const struct perf *pf = c->priv;
-	struct out o = { .buf = buf, .size = n };
+	struct text o = { .buf = buf, .size = n };
 	struct perf_rec r = { .p = ev->u.rec.data, .size = ev->u.rec.size };
 	const struct hwt_map *m;
 	struct perf_sample s;
@@ -354,13 +339,14 @@ size_t perf_event_text(const struct capture *c, const struct hwt_event *ev, char
 		buf[0] = 0;
 	switch (ev->type) {
 	case HWT_EV_SCHED_SWITCH:
-		put(&o, "prev_pid=%d prev_tid=%d next_pid=%d next_tid=%d", ev->u.sched.prev_pid,
-		    ev->u.sched.prev_tid, ev->u.sched.next_pid, ev->u.sched.next_tid);
+		text_put(&o, "prev_pid=%d prev_tid=%d next_pid=%d next_tid=%d",
+			 ev->u.sched.prev_pid,
+			 ev->u.sched.prev_tid, ev->u.sched.next_pid, ev->u.sched.next_tid);
 		break;
 	case HWT_EV_MAP:
 		m = ev->u.rec.data;
-		put(&o, "pid=%d addr=0x%" PRIx64 " size=0x%" PRIx64 " file_off=0x%" PRIx64
-		    " path=%s", m->pid, m->addr, m->size, m->file_off, m->path);
+		text_put(&o, "pid=%d addr=0x%" PRIx64 " size=0x%" PRIx64 " file_off=0x%" PRIx64
+			 " path=%s", m->pid, m->addr, m->size, m->file_off, m->path);
 		break;
 	case HWT_EV_TASK: case HWT_EV_RECORD:
 		r.type = ev->u.rec.id >= SAMPLE_ID ? REC_SAMPLE : ev->u.rec.id;

@@ -53,7 +53,7 @@ static int read_attrs(struct perf *pf, const struct file *f, uint64_t attr_size,
 	}
 	for (uint64_t i = 0; i < size / attr_size; i++) {
 		const uint8_t *p = f->p + off + i * attr_size;
-		struct cur c = cur_new(p + attr_size - 16, 16, pf->swap), ids;
+		struct cur c = cur_new(p + (attr_size - 16), 16, pf->swap), ids;
 		uint64_t ids_off = cur_u64(&c), ids_size = cur_u64(&c);
 		int rc;
 

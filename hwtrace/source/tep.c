@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "../base/arena.h"
 #include "../base/cur.h"
 #include "../base/idmap.h"
+#include "../base/text.h"
 
 #define MAX_FORMATS 65536
 #define MAX_FORMAT 65536	/* bytes of one format; the kernel writes at most a few KiB */
@@ -271,43 +271,28 @@ bool trace_fmt_number(struct trace_fmt *t, uint32_t id, const char *field, const
 	return f && inside(f, n) && number(t, f, p, v);
 }
 
-struct out { char *buf; size_t size, len; };
-
-__attribute__((format(printf, 2, 3)))
-static void put(struct out *o, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(o->len < o->size ? o->buf + o->len : NULL,
-		      o->len < o->size ? o->size - o->len : 0, fmt, ap);
-	va_end(ap);
-	o->len += n > 0 ? (size_t)n : 0;
-}
-
 /* Text up to its NUL; bytes that are no printable ASCII become a dot, so a line stays a line. */
-static void put_string(struct out *o, const uint8_t *p, size_t n)
+static void put_string(struct text *o, const uint8_t *p, size_t n)
 {
 	n = strnlen((const char *)p, n < MAX_STRING ? n : MAX_STRING);
 	for (size_t i = 0; i < n; i++)
-		put(o, "%c", p[i] >= 0x20 && p[i] < 0x7f ? p[i] : '.');
+		text_put(o, "%c", p[i] >= 0x20 && p[i] < 0x7f ? p[i] : '.');
 }
 
-static void put_bytes(struct out *o, const uint8_t *p, size_t n)
+static void put_bytes(struct text *o, const uint8_t *p, size_t n)
 {
 	for (size_t i = 0; i < n && i < MAX_STRING; i++)
-		put(o, "%02x", p[i]);
+		text_put(o, "%02x", p[i]);
 }
 
-static void put_field(struct trace_fmt *t, struct out *o, const struct tep_format_field *f,
+static void put_field(struct trace_fmt *t, struct text *o, const struct tep_format_field *f,
 		      const uint8_t *p, size_t n)
 {
 	uint64_t v, off, len;
 
-	put(o, "%s%s=", o->len ? " " : "", f->name);
+	text_put(o, "%s%s=", o->len ? " " : "", f->name);
 	if (!inside(f, n)) {
-		put(o, "?");
+		text_put(o, "?");
 	} else if (f->flags & TEP_FIELD_IS_DYNAMIC) {
 		/* __data_loc: length in the upper half, offset from the record in the lower */
 		v = f->size == 4 ? tep_read_number(t->tep, p + f->offset, 4) : 0;
@@ -316,7 +301,7 @@ static void put_field(struct trace_fmt *t, struct out *o, const struct tep_forma
 		if (f->flags & TEP_FIELD_IS_RELATIVE)
 			off += (uint64_t)f->offset + (uint64_t)f->size;
 		if (off > n || len > n - off)
-			put(o, "?");
+			text_put(o, "?");
 		else if (f->flags & TEP_FIELD_IS_STRING)
 			put_string(o, p + off, (size_t)len);
 		else
@@ -329,11 +314,11 @@ static void put_field(struct trace_fmt *t, struct out *o, const struct tep_forma
 	} else if (!number(t, f, p, &v)) {
 		put_bytes(o, p + f->offset, (size_t)f->size);
 	} else if (f->flags & TEP_FIELD_IS_SIGNED) {
-		put(o, "%" PRId64, (int64_t)v);
+		text_put(o, "%" PRId64, (int64_t)v);
 	} else if (f->flags & (TEP_FIELD_IS_POINTER | TEP_FIELD_IS_LONG)) {
-		put(o, "0x%" PRIx64, v);
+		text_put(o, "0x%" PRIx64, v);
 	} else {
-		put(o, "%" PRIu64, v);
+		text_put(o, "%" PRIu64, v);
 	}
 }
 
@@ -341,7 +326,7 @@ size_t trace_fmt_text(struct trace_fmt *t, uint32_t id, const uint8_t *p, size_t
 		      size_t size)
 {
 	struct tep_event *ev = tep_find_event(t->tep, (int)id);
-	struct out o = { .buf = buf, .size = size };
+	struct text o = { .buf = buf, .size = size };
 
 	if (size)
 		buf[0] = 0;
