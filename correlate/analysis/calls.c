@@ -14,6 +14,13 @@
 #define BATCH	64
 #define SEARCH	4096	/* frames looked at for one return */
 #define QUEUE	8
+#define A64_EXC_CALL 2	/* SVC, HVC, SMC (Arm IHI 0064, "Exception instruction trace element") */
+
+enum away {		/* tracing stopped where the kernel or a handler took over */
+	AWAY_NO,
+	AWAY_OFF,	/* told by an OFF */
+	AWAY_EXC	/* told by an exception whose handler is not seen */
+};
 
 struct frame {
 	uint64_t func, site;
@@ -26,7 +33,7 @@ struct frame {
 	uint8_t exc;		/* left by a return from exception, not by a return */
 	uint8_t any;		/* where it returns to was never seen: any place will do */
 	uint8_t inferred;
-	int16_t el;		/* exc: exception level that it was taken from, -1 not known */
+	int16_t el;		/* exception level that it was entered from, -1 not known */
 };
 
 struct thread {
@@ -37,8 +44,11 @@ struct thread {
 	uint64_t holes;		/* of this thread alone */
 	uint64_t off_addr;	/* of the last OFF */
 	int16_t el;		/* exception level now, -1 not known */
-	bool off_kernel;	/* the last OFF went into the kernel */
+	uint8_t away;		/* enum away */
+	uint64_t resume;	/* where tracing came back before its level was told, or none */
 	bool far_ret;		/* the event before was a far return: its ERET is the same */
+	bool left;		/* the level told the return: an ERET or ON after it is the same */
+	uint64_t left_ret;	/* where that return was expected */
 	bool far_call;		/* @pend waits for the exception that it makes (Arm) */
 	struct hwt_event pend;
 };
@@ -61,6 +71,8 @@ struct hwt_calls {
 	uint32_t to;			/* frames that stay */
 	uint8_t why, last_why;		/* of the frames, of the lowest one */
 	struct hwt_event cause;
+	struct frame then;		/* entered after the unwinding */
+	bool has_then;
 	struct thread *below;	/* its outermost frame is left last, NULL: none */
 };
 
@@ -116,7 +128,7 @@ static struct thread *thread_of(struct hwt_calls *c, int64_t key)
 	if (!t)
 		return NULL;
 	t->key = key;
-	t->off_addr = HWT_NO_ADDR;
+	t->off_addr = t->resume = t->left_ret = HWT_NO_ADDR;
 	t->el = -1;
 	c->threads[k] = t;
 	c->nthreads++;
@@ -291,6 +303,7 @@ static int far_call(struct hwt_calls *c, struct thread *t, const struct hwt_even
 		f.ret = ev->u.edge.from + ev->u.edge.last_size;
 	if (f.func == f.ret || f.func == f.site)
 		f.func = HWT_NO_ADDR;	/* the kernel is not traced */
+	t->away = f.func == HWT_NO_ADDR ? AWAY_EXC : AWAY_NO;
 	return push_enter(c, t, &f, ev);
 }
 
@@ -397,24 +410,66 @@ static int odd_return(struct hwt_calls *c, struct thread *t, const struct hwt_ev
 	return 0;
 }
 
+/*
+ * A function that was entered where the code at @ret was interrupted. Without symbols it can not
+ * be told from other places.
+ */
+static bool is_signal(const struct hwt_calls *c, const struct hwt_event *ev, uint64_t ret,
+		      uint64_t addr)
+{
+	return ret != HWT_NO_ADDR && addr != ret && is_entry(c, ev, addr);
+}
+
+static struct frame signal_frame(uint64_t func, uint64_t ret)
+{
+	return (struct frame){ .func = func, .site = ret, .ret = ret, .why = HWT_WHY_SIGNAL };
+}
+
+/* From kernel to user code; the other architectures' levels are in struct frame. */
+static bool x86_to_user(const struct hwt_event *ev, const struct frame *f)
+{
+	return ev->type == HWT_EV_RETURN && ev->u.edge.isa == HWT_ISA_X86_64 &&
+		ev->u.edge.from >> 63 && !(ev->u.edge.to >> 63) && !(f->ret >> 63);
+}
+
+/* The exception in frame @i is over, and the code at @addr runs, which may not be known. */
+static void came_back(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev,
+		      uint32_t i, uint64_t addr, uint8_t last)
+{
+	struct frame *f = &t->v[i];
+	bool sig = (f->el == 0 || x86_to_user(ev, f)) && is_signal(c, ev, f->ret, addr);
+
+	if (f->el >= 0)
+		t->el = f->el;
+	t->away = AWAY_NO;
+	t->resume = HWT_NO_ADDR;
+	if (sig) {
+		c->then = signal_frame(addr, f->ret);
+		c->has_then = true;
+	}
+	unwind(c, t, i, HWT_WHY_UNWIND, sig ? HWT_WHY_RETURN : last, ev);
+}
+
+/* The frame that ends when the kernel comes back at @addr, or -1. */
+static int64_t find_interrupted(const struct thread *t, uint64_t addr)
+{
+	for (uint32_t i = t->n; addr != HWT_NO_ADDR && i-- > bottom(t);)
+		if ((t->v[i].exc || t->v[i].why == HWT_WHY_SIGNAL) && t->v[i].ret == addr)
+			return i;
+	return -1;
+}
+
 /* Leaves the topmost exception, or the one that was taken at @to. */
 static void far_return(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev,
 		       uint64_t to)
 {
-	int64_t found = -1;
+	int64_t found = find_interrupted(t, to);
 
-	for (uint32_t i = t->n; i-- > bottom(t);) {
-		if (!t->v[i].exc)
-			continue;
-		if (found < 0)
+	for (uint32_t i = t->n; found < 0 && i-- > bottom(t);)
+		if (t->v[i].exc)
 			found = i;
-		if (to == HWT_NO_ADDR || t->v[i].ret == to) {
-			found = i;
-			break;
-		}
-	}
 	if (found >= 0) {
-		unwind(c, t, (uint32_t)found, HWT_WHY_UNWIND, HWT_WHY_RETURN, ev);
+		came_back(c, t, ev, (uint32_t)found, to, HWT_WHY_RETURN);
 		return;
 	}
 	unwind(c, t, 0, HWT_WHY_UNWIND, HWT_WHY_UNWIND, ev);
@@ -449,7 +504,48 @@ static int on_exception(struct hwt_calls *c, struct thread *t, const struct hwt_
 	struct frame f = { .func = ev->u.exc.to, .site = ev->u.exc.from, .ret = ev->u.exc.from,
 		.why = HWT_WHY_INTERRUPT, .exc = 1 };
 
+	if (ev->u.exc.isa == HWT_ISA_A64 && ev->u.exc.number == A64_EXC_CALL)
+		f.why = HWT_WHY_SYSCALL;
+	t->away = f.func == HWT_NO_ADDR ? AWAY_EXC : AWAY_NO;
+	t->resume = HWT_NO_ADDR;
 	return push_enter(c, t, &f, ev);
+}
+
+/* An exception was left as its level told; now it is known where to. */
+static int left_to(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
+{
+	uint64_t addr = ev->u.at.addr;
+	struct frame f = signal_frame(addr, t->left_ret);
+
+	t->left = false;
+	if (t->el != 0 || !is_signal(c, ev, t->left_ret, addr))
+		return 0;
+	return push_enter(c, t, &f, ev);
+}
+
+/* Elsewhere than where the exception was taken; a system call may be made again. */
+static uint8_t why_elsewhere(const struct frame *f, uint64_t addr)
+{
+	return f->ret == HWT_NO_ADDR || f->ret == addr ||
+		(f->why == HWT_WHY_SYSCALL && addr < f->ret && f->ret - addr <= 4) ?
+		HWT_WHY_RETURN : HWT_WHY_UNWIND;
+}
+
+/* Tracing starts again after an exception whose handler was not seen. */
+static void back_from_exception(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
+{
+	struct frame *f = t->n ? &t->v[t->n - 1] : NULL;
+	uint64_t addr = ev->u.at.addr;
+
+	if (!f || !f->exc)
+		return;
+	if (f->el >= 0 && t->el >= 0 && t->el != f->el) {
+		/* in a part of the handler, or its level is yet to come */
+		t->away = AWAY_EXC;
+		t->resume = addr;
+		return;
+	}
+	came_back(c, t, ev, t->n - 1, addr, why_elsewhere(f, addr));
 }
 
 static int on_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
@@ -457,17 +553,22 @@ static int on_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *
 	uint64_t addr = ev->u.at.addr;
 	struct frame f = { .func = addr, .site = t->off_addr, .ret = HWT_NO_ADDR,
 		.why = HWT_WHY_SIGNAL };
-	bool kernel = t->off_kernel;
+	uint8_t away = t->away;
+	int64_t i;
 
-	t->off_kernel = false;
+	if (t->left)
+		return left_to(c, t, ev);
 	if (addr == HWT_NO_ADDR)
 		return 0;
-	for (uint32_t i = t->n; i-- > bottom(t);)
-		if (t->v[i].exc && t->v[i].ret == addr) {
-			unwind(c, t, i, HWT_WHY_UNWIND, HWT_WHY_RETURN, ev);
-			return 0;
-		}
-	if (!kernel)
+	t->away = AWAY_NO;
+	i = find_interrupted(t, addr);
+	if (i >= 0) {
+		came_back(c, t, ev, (uint32_t)i, addr, HWT_WHY_RETURN);
+		return 0;
+	}
+	if (away == AWAY_EXC)
+		back_from_exception(c, t, ev);
+	if (away != AWAY_OFF)
 		return 0;
 	/* the kernel came back at a function that nobody called */
 	if (!(ev->flags & HWT_F_RESUMED) && addr != t->off_addr && is_entry(c, ev, addr))
@@ -488,12 +589,21 @@ static void on_level(struct hwt_calls *c, struct thread *t, const struct hwt_eve
 
 	if (!(ev->u.aspace.valid & 4) || el == t->el)
 		return;
-	for (uint32_t i = t->n; i-- > bottom(t);)
-		if (t->v[i].exc) {
-			if (t->v[i].el == el)
-				unwind(c, t, i, HWT_WHY_UNWIND, HWT_WHY_RETURN, ev);
+	for (uint32_t i = t->n; i-- > bottom(t);) {
+		struct frame *f = &t->v[i];
+
+		/* one that was taken at the level now left is over too, whatever hid its end */
+		if (!f->exc || (f->el >= 0 && f->el == t->el && f->el != el))
+			continue;
+		if (f->el != el)
 			break;
-		}
+		t->left = t->resume == HWT_NO_ADDR;
+		t->left_ret = f->ret;
+		came_back(c, t, ev, i, t->resume, t->left ? HWT_WHY_RETURN :
+			  why_elsewhere(f, t->resume));
+		break;
+	}
+	t->resume = HWT_NO_ADDR;
 	t->el = el;
 }
 
@@ -506,7 +616,8 @@ static void on_gap(struct hwt_calls *c, struct thread *t, const struct hwt_event
 		t->holes++;
 	else
 		c->holes++;
-	t->off_kernel = false;
+	t->away = AWAY_NO;
+	t->resume = HWT_NO_ADDR;
 	*o = (struct hwt_call){ .ev = *ev, .what = HWT_CALL_GAP, .why = HWT_WHY_LOST,
 		.tainted = 1, .depth = t->base + (int32_t)t->n, .func = HWT_NO_ADDR,
 		.site = HWT_NO_ADDR, .enter_time = HWT_TIME_UNKNOWN,
@@ -560,13 +671,18 @@ static int handle(struct hwt_calls *c, const struct hwt_event *ev)
 		return rc;
 	switch (ev->type) {
 	case HWT_EV_CALL:
+		t->away = AWAY_NO;
 		rc = on_call(c, t, ev);
 		break;
 	case HWT_EV_RETURN:
+		t->away = AWAY_NO;
+		t->left = false;
 		return on_return(c, t, ev);
 	case HWT_EV_ERET:
-		if (!t->far_ret)
-			far_return(c, t, ev, HWT_NO_ADDR);
+		if (t->left)
+			rc = left_to(c, t, ev);
+		else if (!t->far_ret)
+			far_return(c, t, ev, ev->u.at.addr);
 		break;
 	case HWT_EV_EXCEPTION:
 		rc = on_exception(c, t, ev);
@@ -576,7 +692,8 @@ static int handle(struct hwt_calls *c, const struct hwt_event *ev)
 		break;
 	case HWT_EV_OFF:
 		t->off_addr = ev->u.at.addr;
-		t->off_kernel = (ev->flags & HWT_F_CUT) || (t->n && t->v[t->n - 1].exc);
+		t->away = (ev->flags & HWT_F_CUT) || (t->n && t->v[t->n - 1].exc) ? AWAY_OFF :
+			AWAY_NO;
 		break;
 	case HWT_EV_GAP:
 		on_gap(c, t, ev);
@@ -589,35 +706,47 @@ static int handle(struct hwt_calls *c, const struct hwt_event *ev)
 		return 0;
 	}
 	t->far_ret = false;
+	t->left = false;
 	return rc;
 }
 
-/* True if @out was filled from what the last event made. */
-static bool take(struct hwt_calls *c, struct hwt_call *out)
+/* What the last event made, one by one: 1 if @out was filled, 0, or -ENOMEM. */
+static int take(struct hwt_calls *c, struct hwt_call *out)
 {
+	int rc;
+
 	if (c->pre_at < c->npre) {
 		*out = c->pre[c->pre_at++];
-		return true;
+		return 1;
 	}
 	if (c->t && c->t->n > c->to) {
 		leave(out, c, c->t, &c->cause, c->t->n == c->to + 1 ? c->last_why : c->why);
 		c->t->n--;
-		return true;
+		return 1;
+	}
+	if (c->has_then) {
+		c->has_then = false;
+		rc = push(c, c->t, &c->then, &c->cause);
+		if (rc < 0)
+			return rc;
+		enter(out, c->t, &c->then, &c->cause);
+		c->t = NULL;
+		return 1;
 	}
 	if (c->post_at < c->npost) {
 		*out = c->post[c->post_at++];
-		return true;
+		return 1;
 	}
-	return false;
+	return 0;
 }
 
 int hwt_calls_next(struct hwt_calls *c, struct hwt_call *out)
 {
 	for (;;) {
-		int rc;
+		int rc = take(c, out);
 
-		if (take(c, out))
-			return 1;
+		if (rc)
+			return rc;
 		c->npre = c->npost = c->pre_at = c->post_at = 0;
 		c->t = NULL;
 		if (c->below)

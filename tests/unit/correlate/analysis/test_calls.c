@@ -55,6 +55,11 @@ static const struct hwt_stream_ops script_ops = { script_next, script_close };
 #define IRET(t, from, to) EV(RETURN, t, .flags = HWT_F_INTR, EDGE(from, to, FAR_RETURN))
 #define EXC(t, from_, to_) EV(EXCEPTION, t, .u.exc = { .from = (from_), .to = (to_) })
 #define ERET(t) EV(ERET, t, .u.at = { .addr = HWT_NO_ADDR })
+#define ERET_TO(t, addr_) EV(ERET, t, .u.at = { .addr = (addr_) })
+#define FAULT(t, from_, n) EV(EXCEPTION, t, .u.exc = { .from = (from_), .to = HWT_NO_ADDR, \
+	.number = (n), .isa = HWT_ISA_A64 })
+#define X86_IRET(t, from_, to_) EV(RETURN, t, .flags = HWT_F_INTR, .u.edge = { .from = (from_), \
+	.to = (to_), .kind = HWT_INSN_FAR_RETURN, .isa = HWT_ISA_X86_64 })
 #define ON(t, addr_) EV(ON, t, .u.at = { .addr = (addr_) })
 #define OFF(t, addr_) EV(OFF, t, .u.at = { .addr = (addr_) })
 #define CUT(t, addr_) EV(OFF, t, .flags = HWT_F_CUT, .u.at = { .addr = (addr_) })
@@ -191,6 +196,108 @@ static void interrupts(void **state)
 	/* trace that begins in the handler */
 	EXPECT("+8100@0:call -8100@0:unwind -8000@-1:ret!",
 	       CALL(1, 0x8010, 0x8100), IRET(2, 0x8110, 0x1020));
+}
+
+#define NOWHERE "ffffffffffffffff"
+
+/*
+ * Arm with only user code traced (CoreSight, Linux perf's "u"): the handler is a hole of the
+ * recording, in the order in which trace units tell it: exception, level, trace on, level.
+ */
+static void untraced_handlers(void **state)
+{
+	/* three faults in a row, the last at a callee's first instruction: it is no signal */
+	EXPECT("+2000@0:call +" NOWHERE "@1:intr -" NOWHERE "@1:ret +" NOWHERE "@1:intr -"
+	       NOWHERE "@1:ret +3000@1:call +" NOWHERE "@2:intr -" NOWHERE "@2:ret -3000@1:ret "
+	       "-2000@0:ret",
+	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000),
+	       FAULT(2, 0x2020, 12), LEVEL(2, 2), ON(3, 0x2020), LEVEL(3, 0),
+	       FAULT(4, 0x2024, 14), LEVEL(4, 1), ON(5, 0x2024), LEVEL(5, 0),
+	       CALL(6, 0x2030, 0x3000), FAULT(7, 0x3000, 11), LEVEL(7, 1), ON(8, 0x3000),
+	       LEVEL(8, 0), RET(9, 0x3010, 0x2035), RET(10, 0x2040, 0x1015));
+	/* a system call, told by the instruction and by the exception's number */
+	EXPECT("+" NOWHERE "@0:sys -" NOWHERE "@0:ret +" NOWHERE "@0:sys -" NOWHERE "@0:ret",
+	       LEVEL(1, 0), SYSCALL(2, 0x1010, 0x1015), FAULT(2, 0x1015, 2), LEVEL(2, 1),
+	       ON(3, 0x1015), LEVEL(3, 0), FAULT(4, 0x1030, 2), LEVEL(4, 1), ON(5, 0x1030),
+	       LEVEL(5, 0));
+	/* interrupted by a signal without handler, it is made again: back before the SVC */
+	EXPECT("+" NOWHERE "@0:sys -" NOWHERE "@0:ret +" NOWHERE "@0:sys -" NOWHERE "@0:ret",
+	       LEVEL(1, 0), FAULT(2, 0x1014, 2), LEVEL(2, 1), ON(3, 0x1010), LEVEL(3, 0),
+	       FAULT(4, 0x1014, 2), LEVEL(4, 1), ON(5, 0x1014), LEVEL(5, 0));
+	/* trace units without levels: where tracing comes back is all there is */
+	EXPECT("+2000@0:call +" NOWHERE "@1:intr -" NOWHERE "@1:ret +" NOWHERE "@1:intr -"
+	       NOWHERE "@1:unwind -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), FAULT(2, 0x2020, 1), ON(3, 0x2020),
+	       FAULT(4, 0x2020, 1), ON(5, 0x2abc), RET(6, 0x2040, 0x1015));
+	/* interrupted before the trace says where (ETMv3) */
+	EXPECT("+" NOWHERE "@0:intr -" NOWHERE "@0:ret +8100@0:call -8100@0:ret -8000@-1:ret!",
+	       FAULT(1, HWT_NO_ADDR, 1), ON(2, 0x8000), CALL(3, 0x8010, 0x8100),
+	       RET(4, 0x8120, 0x8015), IRET(5, 0x8020, 0x2020));
+	/* the last one of the trace stays open */
+	EXPECT("+2000@0:call +" NOWHERE "@1:sys", LEVEL(1, 0), CALL(1, 0x1010, 0x2000),
+	       FAULT(2, 0x2010, 2), OFF(3, 0x2010));
+	/* a filter shows a part of the handler: it is still inside */
+	EXPECT("+2000@0:call +" NOWHERE "@1:intr +9100@2:call -9100@2:ret -" NOWHERE "@1:ret "
+	       "-2000@0:ret",
+	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), FAULT(2, 0x2020, 14), LEVEL(2, 1),
+	       ON(3, 0x9010), CALL(4, 0x9020, 0x9100), RET(5, 0x9110, 0x9025), OFF(6, 0x9030),
+	       ON(7, 0x2020), LEVEL(7, 0), RET(8, 0x2030, 0x1015));
+}
+
+/* The handler's code is traced or is a hole in the image; the trace tells the return. */
+static void traced_handlers(void **state)
+{
+	/* the new level comes before the return that made it, which is left once */
+	EXPECT("+2000@0:call +8000@1:intr -8000@1:ret +8000@1:intr -8000@1:ret -2000@0:ret",
+	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), LEVEL(2, 1),
+	       LEVEL(3, 0), ERET_TO(3, 0x2020), EXC(4, 0x2024, 0x8000), LEVEL(4, 1), LEVEL(5, 0),
+	       ERET_TO(5, 0x2024), RET(6, 0x2030, 0x1015));
+	/* the return that made it is traced too, and the level comes last */
+	EXPECT("+2000@0:call +8000@1:intr -8000@1:ret -2000@0:ret",
+	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), LEVEL(2, 1),
+	       IRET(3, 0x8010, 0x2020), ERET_TO(3, HWT_NO_ADDR), LEVEL(3, 0),
+	       RET(6, 0x2030, 0x1015));
+	/* an interrupt of the handler, whose return a hole hides */
+	EXPECT("+8000@0:intr +9000@1:intr gap -9000@1:lost~ -8000@0:ret~",
+	       LEVEL(1, 0), EXC(1, 0x1020, 0x8000), LEVEL(1, 1), EXC(2, 0x8020, 0x9000), GAP(3),
+	       LEVEL(4, 0), ERET_TO(4, 0x1020));
+	/* by address where two are open */
+	EXPECT("+8000@0:intr +9000@1:intr -9000@1:unwind -8000@0:ret +2000@0:call",
+	       EXC(1, 0x1020, 0x8000), EXC(2, 0x8020, 0x9000), ERET_TO(3, 0x1020),
+	       CALL(4, 0x1030, 0x2000));
+}
+
+/* main is interrupted at 2020, its handler is 6000, and sigreturn (7114) goes back to 2020. */
+static void arm_signals(void **state)
+{
+	EXPECT("+2000@0:call +" NOWHERE "@1:intr -" NOWHERE "@1:ret +6000@1:signal +3000@2:call "
+	       "-3000@2:ret -6000@1:ret +" NOWHERE "@1:sys -" NOWHERE "@1:unwind -2000@0:ret",
+	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), FAULT(2, 0x2020, 14), LEVEL(2, 1),
+	       ON(3, 0x6000), LEVEL(3, 0), CALL(4, 0x6010, 0x3000), RET(5, 0x3010, 0x6015),
+	       RET(6, 0x6020, 0x7110), FAULT(7, 0x7114, 2), LEVEL(7, 1), ON(8, 0x2020),
+	       LEVEL(8, 0), RET(9, 0x2030, 0x1015));
+	/* the handler makes the system call itself: coming back to 2020 ends both */
+	EXPECT("+2000@0:call +" NOWHERE "@1:intr -" NOWHERE "@1:ret +6000@1:signal +" NOWHERE
+	       "@2:sys -" NOWHERE "@2:unwind -6000@1:ret -2000@0:ret",
+	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), FAULT(2, 0x2020, 14), LEVEL(2, 1),
+	       ON(3, 0x6000), LEVEL(3, 0), FAULT(7, 0x6014, 2), LEVEL(7, 1), ON(8, 0x2020),
+	       LEVEL(8, 0), RET(9, 0x2030, 0x1015));
+	/* the kernel is traced: the level, then the return */
+	EXPECT("+2000@0:call +8000@1:intr -8000@1:ret +6000@1:signal -6000@1:ret +8000@1:sys "
+	       "-8000@1:ret -2000@0:ret",
+	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), LEVEL(2, 1),
+	       LEVEL(3, 0), ERET_TO(3, 0x6000), RET(4, 0x6020, 0x7110),
+	       SYSCALL(5, 0x7110, 0x7115), EXC(5, 0x7115, 0x8000), LEVEL(5, 1), LEVEL(6, 0),
+	       ERET_TO(6, 0x2020), RET(7, 0x2030, 0x1015));
+	/* x86 with kernel: the return instruction goes to the handler instead */
+	EXPECT("+2000@0:call +ffffffff80001000@1:intr -ffffffff80001000@1:ret +6000@1:signal "
+	       "-6000@1:ret -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0xffffffff80001000),
+	       X86_IRET(3, 0xffffffff80001100, 0x6000), RET(4, 0x6020, 0x7110),
+	       RET(5, 0x2030, 0x1015));
+	/* a kernel's own exception that returns to another function's start is none */
+	EXPECT("+8000@0:intr -8000@0:ret",
+	       LEVEL(1, 1), EXC(2, 0xa020, 0x8000), ERET_TO(3, 0x6000));
 }
 
 static void syscalls(void **state)
@@ -409,6 +516,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain), cmocka_unit_test(recursion), cmocka_unit_test(longjmp_),
 		cmocka_unit_test(tails), cmocka_unit_test(interrupts), cmocka_unit_test(syscalls),
+		cmocka_unit_test(untraced_handlers), cmocka_unit_test(traced_handlers),
+		cmocka_unit_test(arm_signals),
 		cmocka_unit_test(signals), cmocka_unit_test(holes), cmocka_unit_test(threads),
 		cmocka_unit_test(no_symbols), cmocka_unit_test(durations), cmocka_unit_test(deep),
 		cmocka_unit_test(nesting),
