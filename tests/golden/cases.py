@@ -6,8 +6,10 @@
 #
 #   case NAME            title; the trace is NAME of a bytes file, or what "pt" names
 #   pt FIXTURE           Intel PT: bytes of fixtures/packets/pt/FIXTURE.txt, whose rows "packets" must print
+#   raw pt|cs XX*N ...   the trace itself
 #   bytes FILE NAME      bytes of NAME in fixtures/cases/FILE.hex
 #   then KIND NAME       appends the bytes of another one; "then hex XX*N ..." appends bytes
+#   poke OFF XX*N ...    changes bytes
 #   cut N                keeps N bytes only
 #   with OPTIONS         options of the tool
 #   config LINE          one line of the --config text
@@ -122,6 +124,11 @@ def parse(path):
                 cur.data += ptfile("fixtures/packets/pt/%s.txt" % name)[0]
             else:
                 cur.data += hexfile("fixtures/cases/%s.hex" % kind)[name]
+        elif key == "raw":
+            cur.proto, cur.data = "--" + arg.split()[0], runs(arg.split(" ", 1)[1])
+        elif key == "poke":
+            off, b = int(arg.split()[0], 16), runs(arg.split(" ", 1)[1])
+            cur.data = cur.data[:off] + b + cur.data[off + len(b):]
         elif key == "cut":
             cur.data, cur.rows = cur.data[:int(arg)], None
         elif key == "with":
