@@ -2,13 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Installs what the build and the tests need on Debian 12; says what it does. Nothing missing: no output.
 set -u
-need="gcc make pkg-config libc6-dev libopencsd-dev libipt-dev libelf-dev libdw-dev libcapstone-dev libcmocka-dev libzstd-dev zlib1g-dev
-libtraceevent-dev libstdc++-12-dev linux-perf libopencsd-bin babeltrace2 trace-cmd clang libclang-rt-14-dev llvm zstd python3
-gcc-aarch64-linux-gnu qemu-user binutils-aarch64-linux-gnu"
+need="gcc g++ make pkg-config libc6-dev binutils libopencsd-dev libelf-dev libdw-dev libcapstone-dev libcmocka-dev
+libzstd-dev zlib1g-dev libtraceevent-dev libstdc++-12-dev linux-perf libopencsd-bin babeltrace2 trace-cmd clang
+libclang-rt-14-dev llvm zstd python3 groff-base"
+# libipt is packaged for x86 only; elsewhere there is no Intel PT flow, and no cross build
+case "$(dpkg --print-architecture 2>/dev/null)" in
+amd64|"") need="$need libipt-dev gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-user" ;;
+i386) need="$need libipt-dev" ;;
+esac
+have_all() {
+	pkg-config --exists libelf libdw capstone libzstd zlib libtraceevent cmocka 2>/dev/null &&
+		printf '#include <opencsd/c_api/opencsd_c_api.h>\n' | "${CC:-cc}" -E - >/dev/null 2>&1
+}
 if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
-	if pkg-config --exists libelf libdw capstone libzstd zlib libtraceevent cmocka 2>/dev/null; then
-		exit 0
-	fi
+	have_all && exit 0
 	echo "deps: this system has no apt-get. Install by hand the equivalents of these Debian 12 packages:" >&2
 	echo "$need" >&2
 	exit 2
