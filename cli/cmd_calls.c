@@ -278,18 +278,35 @@ static void name(struct run *r, const struct hwt_call *c)
 	}
 }
 
+/* Exception types of an A64 processing element (Arm IHI 0064, "Exception" element). */
+static const char *exception_name(const struct hwt_event *ev)
+{
+	static const char *const a64[] = { "reset", "debug halt", "call", "trap", "system error",
+		NULL, "instruction debug", "data debug", NULL, NULL, "alignment",
+		"instruction fault", "data fault", NULL, "IRQ", "FIQ" };
+	uint32_t n = ev->u.exc.number;
+
+	return ev->u.exc.isa == HWT_ISA_A64 && n < sizeof(a64) / sizeof(a64[0]) ? a64[n] : NULL;
+}
+
 static void enter_name(struct run *r, const struct hwt_call *c)
 {
 	if (c->why != HWT_WHY_CALL && c->why <= HWT_WHY_SIGNAL) {
 		out_str(r->out, whys[c->why]);
 		out_ch(r->out, ' ');
-		if (c->ev.type == HWT_EV_EXCEPTION)
-			out_fmt(r->out, "%u ", c->ev.u.exc.number);
+	}
+	if (c->why == HWT_WHY_INTERRUPT && c->ev.type == HWT_EV_EXCEPTION) {
+		const char *what = exception_name(&c->ev);
+
+		out_fmt(r->out, "%u ", c->ev.u.exc.number);
+		if (what)
+			out_fmt(r->out, "(%s) ", what);
 	}
 	name(r, c);
 }
 
-static void print_call(struct run *r, const struct hwt_call *c)
+/* @last: nothing follows. */
+static void print_call(struct run *r, const struct hwt_call *c, bool last)
 {
 	struct out *o = r->out;
 
@@ -297,7 +314,11 @@ static void print_call(struct run *r, const struct hwt_call *c)
 	switch (c->what) {
 	case HWT_CALL_ENTER:
 		enter_name(r, c);
-		out_str(o, " {");
+		/* what is not traced opens nothing, unless something came before its end */
+		if (last && c->func == HWT_NO_ADDR)
+			out_str(o, " (trace ends inside)");
+		else
+			out_str(o, " {");
 		break;
 	case HWT_CALL_LEAVE:
 		out_str(o, "} ");
@@ -371,10 +392,10 @@ struct held {
 	int32_t tid;		/* its thread */
 };
 
-static bool flush_held(struct run *r, struct held *h)
+static bool flush_held(struct run *r, struct held *h, bool last)
 {
 	if (h->full && run_line(r))
-		print_call(r, &h->call);
+		print_call(r, &h->call, last);
 	h->full = false;
 	return !r->stopped;
 }
@@ -397,7 +418,7 @@ static bool print(struct run *r, struct held *h, const struct hwt_call *c)
 		print_leaf(r, in, c);
 		return true;
 	}
-	if (!flush_held(r, h))
+	if (!flush_held(r, h, false))
 		return false;
 	/* threads that do nothing here need no line */
 	if (c->what == HWT_CALL_SWITCH)
@@ -408,7 +429,7 @@ static bool print(struct run *r, struct held *h, const struct hwt_call *c)
 		sw.what = HWT_CALL_SWITCH;
 		if (!run_line(r))
 			return false;
-		print_call(r, &sw);
+		print_call(r, &sw, false);
 	}
 	if (c->what != HWT_CALL_GAP) {
 		h->any = true;
@@ -416,7 +437,7 @@ static bool print(struct run *r, struct held *h, const struct hwt_call *c)
 	}
 	h->call = *c;
 	h->full = true;
-	return c->what == HWT_CALL_ENTER || flush_held(r, h);
+	return c->what == HWT_CALL_ENTER || flush_held(r, h, false);
 }
 
 static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b, struct table *t)
@@ -450,7 +471,7 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b, struct
 	}
 	if (rc < 0)
 		run_error(r, rc, b->name);
-	flush_held(r, &held);
+	flush_held(r, &held, !r->stopped);
 	run_count(r, st);
 	hwt_calls_free(calls);	/* closes the flow stream */
 	return go && !r->stopped;

@@ -2,6 +2,7 @@
 /* Events as lines of text. */
 #include "show.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 void show_init(struct show *v, struct out *o, struct hwt_session *s, bool abs)
@@ -12,6 +13,7 @@ void show_init(struct show *v, struct out *o, struct hwt_session *s, bool abs)
 	*v = (struct show){ .o = o, .session = s, .image = hwt_session_image(s) };
 	v->time_start = info.time_start == HWT_TIME_UNKNOWN ? 0 : info.time_start;
 	v->zero = abs ? 0 : v->time_start;
+	v->tick_zero = abs ? 0 : HWT_TIME_UNKNOWN;
 }
 
 void show_fini(struct show *v)
@@ -87,6 +89,56 @@ static void time_ns(struct out *o, uint64_t ns)
 	out_mem(o, buf, sizeof(buf));
 }
 
+#define SCAN_MAX 65536	/* events of a buffer that are looked at for its first timestamp */
+
+/* First time in ticks of one buffer, HWT_TIME_UNKNOWN if it begins without. */
+static uint64_t first_tick(struct show *v, size_t buf)
+{
+	const struct hwt_interest want = { .level = HWT_LEVEL_RANGES,
+		.time_hi = HWT_TIME_UNKNOWN };
+	uint64_t first = HWT_TIME_UNKNOWN;
+	struct hwt_event ev[64];
+	struct hwt_stream *st;
+	int n = 0;
+
+	if (hwt_session_flow(v->session, buf, &want, &st, NULL) < 0)
+		return first;
+	for (unsigned seen = 0; first == HWT_TIME_UNKNOWN && seen < SCAN_MAX &&
+	     (n = hwt_stream_next(st, ev, 64)) > 0; seen += (unsigned)n)
+		for (int i = 0; i < n && first == HWT_TIME_UNKNOWN; i++)
+			if (ev[i].clock != HWT_CLOCK_BASE)
+				first = ev[i].time;
+	hwt_stream_close(st);
+	return first;
+}
+
+/* The same for every selection of events, so it is not that of the first event shown. */
+static void find_tick_zero(struct show *v)
+{
+	for (size_t i = 0; i < hwt_session_bufs(v->session); i++) {
+		uint64_t t = first_tick(v, i);
+
+		if (t < v->tick_zero)
+			v->tick_zero = t;
+	}
+	if (v->tick_zero == HWT_TIME_UNKNOWN)
+		v->tick_zero = 0;
+}
+
+/* "+1240 cs": ticks since the first timestamp of the capture; another core may be earlier. */
+static void time_ticks(struct show *v, const struct hwt_event *ev)
+{
+	char buf[24];
+	bool early;
+
+	if (v->tick_zero == HWT_TIME_UNKNOWN)
+		find_tick_zero(v);
+	early = ev->time < v->tick_zero;
+	snprintf(buf, sizeof(buf), "%s%llu", early ? "-" : v->tick_zero ? "+" : "",
+		 (unsigned long long)(early ? v->tick_zero - ev->time : ev->time - v->tick_zero));
+	out_fmt(v->o, "%12s %s", buf, ev->clock == HWT_CLOCK_TSC ? "tsc" : "cs");
+}
+
 /* An instant is an interval: its earliest end and, where it is not a point, how long it is. */
 static void show_time(struct show *v, const struct hwt_event *ev)
 {
@@ -95,8 +147,7 @@ static void show_time(struct show *v, const struct hwt_event *ev)
 	if (ev->time == HWT_TIME_UNKNOWN) {
 		out_str(o, "              -");
 	} else if (ev->clock != HWT_CLOCK_BASE) {
-		out_udecw(o, ev->time, 15);
-		out_str(o, ev->clock == HWT_CLOCK_TSC ? "tsc" : "cs");
+		time_ticks(v, ev);
 	} else {
 		bool before = ev->time < v->zero;
 		uint64_t t = before ? v->zero - ev->time : ev->time - v->zero;

@@ -23,6 +23,8 @@ struct show {
 	struct hwt_image *image;
 	uint64_t time_start;	/* of the capture */
 	uint64_t zero;		/* base ns that is printed as zero */
+	/* the same for clocks without a map to ns; HWT_TIME_UNKNOWN: not looked for yet */
+	uint64_t tick_zero;
 	bool ns, verbose, lines;
 	const char *last_file;	/* source line printed last */
 	int last_line;
@@ -30,7 +32,7 @@ struct show {
 	struct show_insn *insns;	/* SHOW_DISASM, NULL: not yet made */
 };
 
-/* @abs: times of the base clock instead of since the start. */
+/* @abs: times of the clock itself instead of since the start. */
 void show_init(struct show *v, struct out *o, struct hwt_session *s, bool abs);
 void show_fini(struct show *v);
 

@@ -523,12 +523,16 @@ static int left_to(struct hwt_calls *c, struct thread *t, const struct hwt_event
 	return push_enter(c, t, &f, ev);
 }
 
-/* Elsewhere than where the exception was taken; a system call may be made again. */
+/*
+ * @addr is not where the exception was taken: an instruction that the handler carried out is
+ * passed over, and a system call may be made again (A64, and SYSCALL of x86).
+ */
 static uint8_t why_elsewhere(const struct frame *f, uint64_t addr)
 {
-	return f->ret == HWT_NO_ADDR || f->ret == addr ||
-		(f->why == HWT_WHY_SYSCALL && addr < f->ret && f->ret - addr <= 4) ?
-		HWT_WHY_RETURN : HWT_WHY_UNWIND;
+	bool again = f->why == HWT_WHY_SYSCALL && addr < f->ret && f->ret - addr <= 4;
+
+	return f->ret == HWT_NO_ADDR || again || addr - f->ret <= 4 ? HWT_WHY_RETURN :
+		HWT_WHY_UNWIND;
 }
 
 /* Tracing starts again after an exception whose handler was not seen. */

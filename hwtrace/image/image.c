@@ -324,6 +324,9 @@ int hwt_image_map_at(const struct hwt_image *cimg, size_t i, struct hwt_map *out
 	if (m && (module_is_file(out->path) || !strncmp(out->path, "[vdso", 5)) &&
 	    !module_find(img, m))
 		out->missing = 1;
+	/* a dump has no recorded id; its bytes are those of the file */
+	if (m && m->kind == MODULE_RAW && m->obj)
+		out->build_id_size = (uint8_t)obj_build_id(m->obj, out->build_id);
 	return 1;
 }
 

@@ -224,6 +224,9 @@ static void untraced_handlers(void **state)
 	EXPECT("+" NOWHERE "@0:sys -" NOWHERE "@0:ret +" NOWHERE "@0:sys -" NOWHERE "@0:ret",
 	       LEVEL(1, 0), FAULT(2, 0x1014, 2), LEVEL(2, 1), ON(3, 0x1010), LEVEL(3, 0),
 	       FAULT(4, 0x1014, 2), LEVEL(4, 1), ON(5, 0x1014), LEVEL(5, 0));
+	/* a trapped instruction that the kernel carried out: back behind it */
+	EXPECT("+" NOWHERE "@0:intr -" NOWHERE "@0:ret",
+	       LEVEL(1, 0), FAULT(2, 0x1014, 3), LEVEL(2, 2), ON(3, 0x1018), LEVEL(3, 0));
 	/* trace units without levels: where tracing comes back is all there is */
 	EXPECT("+2000@0:call +" NOWHERE "@1:intr -" NOWHERE "@1:ret +" NOWHERE "@1:intr -"
 	       NOWHERE "@1:unwind -2000@0:ret",
