@@ -3,10 +3,10 @@
  * The least that a program can do over the same library: what "make bench" compares "hwtrace
  * check" with.
  *
+ *   bare version
  *   bare ipt FILE.pt CODE.elf
  *	libipt's block decoder, code as image sections
- * bare ocsd BUFFER TRCCONFIGR TRCTRACEIDR TRCIDR0 TRCIDR1 TRCIDR2 TRCIDR8 DUMP ADDR [DUMP
- * ADDR]...
+ *   bare ocsd BUFFER TRCCONFIGR TRCTRACEIDR TRCIDR0 TRCIDR1 TRCIDR2 TRCIDR8 DUMP ADDR [DUMP ADDR]..
  *	OpenCSD C API, ETMv4, memory frames, code as file accessors
  *
  * Prints counts, so that nothing can be left out.
@@ -147,8 +147,18 @@ static int ocsd(int argc, char **argv)
 	return 0;
 }
 
+static int version(void)
+{
+	struct pt_version v = pt_library_version();
+
+	printf("libipt %u.%u.%u, OpenCSD %s\n", v.major, v.minor, v.patch, ocsd_get_version_str());
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 2 && !strcmp(argv[1], "version"))
+		return version();
 	if (argc == 4 && !strcmp(argv[1], "ipt"))
 		return ipt(argv[2], argv[3]);
 	if (argc >= 11 && !strcmp(argv[1], "ocsd"))

@@ -105,16 +105,53 @@ static int32_t rel32(const uint8_t *p)
 	return v;
 }
 
+/* Bytes of a ModRM operand from @p on, SIB and displacement included. SDM vol. 2, table 2-2. */
+static unsigned modrm_size(const uint8_t *p)
+{
+	unsigned mod = p[0] >> 6, rm = p[0] & 7, n = 1;
+
+	if (mod == 3)
+		return n;
+	if (rm == 4)
+		n += 1 + (mod == 0 && (p[1] & 7) == 5 ? 4 : 0);
+	else if (rm == 5 && mod == 0)
+		n += 4;
+	return n + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+
+/* Legacy and REX prefixes before @p's opcode; none of them changes a branch's length here. */
+static unsigned prefixes(const uint8_t *p)
+{
+	unsigned n = 0;
+
+	while (n < 4 && (p[n] == 0xf2 || p[n] == 0xf3 || p[n] == 0x3e || p[n] == 0x2e ||
+			 p[n] == 0x64 || p[n] == 0x66 || p[n] == 0x67))
+		n++;
+	return n + ((p[n] & 0xf0) == 0x40);
+}
+
+/* FF /2 and FF /4, @p at the opcode and @a the address of its end. */
+static void indirect(struct run *r, const uint8_t *p, uint64_t a, uint64_t b)
+{
+	if ((p[1] >> 3 & 7) == 2)
+		call(r, a + 1 + modrm_size(p + 1));
+	flush(r);
+	ptenc_tip(r->e, b);
+}
+
 /*
  * Sends what hardware sends for the instruction at @p going from @a to @b. False: not understood.
  */
 static bool step(struct run *r, const uint8_t *bytes, size_t n, uint64_t a, uint64_t b)
 {
-	uint8_t p[6] = { 0 };		/* the longest form known here; code may end earlier */
+	uint8_t code[16] = { 0 }, *p = code;	/* code may end earlier */
+	uint64_t first = a;
+	unsigned k;
 
-	memcpy(p, bytes, n < sizeof(p) ? n : sizeof(p));
-	if (p[0] == 0x67)
-		return false;
+	memcpy(code, bytes, n < sizeof(code) ? n : sizeof(code));
+	k = prefixes(p);
+	p += k;
+	a += k;
 	if ((p[0] & 0xf0) == 0x70 || (p[0] & 0xfc) == 0xe0) {		/* Jcc, LOOP, JRCXZ rel8 */
 		if (b != a + 2 && b != a + 2 + (uint64_t)(int8_t)p[1])
 			return false;
@@ -130,17 +167,10 @@ static bool step(struct run *r, const uint8_t *bytes, size_t n, uint64_t a, uint
 		return b == a + 5 + (uint64_t)(int64_t)rel32(p + 1);
 	} else if (p[0] == 0xeb) {
 		return b == a + 2 + (uint64_t)(int8_t)p[1];
-	} else if (p[0] == 0xc3 || p[0] == 0xc2 || (p[0] == 0xf3 && p[1] == 0xc3)) {
+	} else if (p[0] == 0xc3 || p[0] == 0xc2) {
 		near_return(r, b);
 	} else if (p[0] == 0xff && ((p[1] >> 3 & 7) == 2 || (p[1] >> 3 & 7) == 4)) {
-		if ((p[1] >> 3 & 7) == 2) {
-			if (p[1] >> 6 != 3)
-				/* length of memory forms is not known here */
-				return false;
-			call(r, a + 2);
-		}
-		flush(r);
-		ptenc_tip(r->e, b);
+		indirect(r, p, a, b);
 	} else if (p[0] == 0x0f && p[1] == 0x05) {	/* SYSCALL: the kernel is filtered out */
 		flush(r);
 		ptenc_pgd_noip(r->e);
@@ -148,7 +178,7 @@ static bool step(struct run *r, const uint8_t *bytes, size_t n, uint64_t a, uint
 			ptenc_pge(r->e, b);
 		return !b || b == a + 2;
 	} else {
-		return b > a && b - a <= 15;
+		return b > first && b - first <= 15;
 	}
 	return true;
 }

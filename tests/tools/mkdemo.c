@@ -3,12 +3,12 @@
  * From a static x86-64 program and the addresses that it ran (tests/tools/step) to an Intel PT
  * capture.
  *
- *   mkdemo [-plain] [-repeat N] [-lose FROM:TO] [-raw OUT.pt] [-name PATH] ELF ADDRS OUT.perf.data
+ *   mkdemo [-plain] [-psb N] [-repeat N] [-lose FROM:TO] [-raw OUT.pt] [-name PATH] ELF ADDRS
+ *	OUT.perf.data
  *
- * -plain: no time, one PSB at each start; -repeat: the run N times; -lose: instructions FROM to
- * TO fall
- * into an internal overflow; -raw: the trace alone as well; -name: path of the program in the
- * capture. Written by a model, not by hardware.
+ * -plain: no time, one PSB at each start; -psb: instructions from one PSB to the next; -repeat:
+ * the run N times; -lose: instructions FROM to TO fall into an internal overflow; -raw: the trace
+ * alone as well; -name: path of the program in the capture. Written by a model, not by hardware.
  */
 #include <elf.h>
 #include <stdio.h>
@@ -95,6 +95,7 @@ static void perf_data(const char *path, const char *name, const uint8_t *elf, co
 	const Elf64_Phdr *ph = (const void *)(elf + eh->e_phoff);
 	const uint8_t *id = NULL;
 	unsigned nid = build_id(elf, &id);
+	const uint64_t no_index = 0;
 	struct mkperf m;
 
 	mkperf_init(&m, false);
@@ -118,6 +119,8 @@ static void perf_data(const char *path, const char *name, const uint8_t *elf, co
 	mkperf_aux(&m, 0, e->n, 0);
 	mkperf_auxtrace(&m, 0, e->n, 0, 1234, 0, e->p, e->n);
 	mkperf_feature_str(&m, 6, "x86_64");
+	/* says that there is trace; perf script prints fields of what it makes of it only then */
+	mkperf_feature(&m, 18, &no_index, sizeof(no_index));
 	if (mkperf_write(&m, path)) {
 		fprintf(stderr, "mkdemo: can not write %s\n", path);
 		exit(1);
@@ -144,6 +147,8 @@ int main(int argc, char **argv)
 			m.psb_every = 0;
 		} else if (i + 1 < argc && !strcmp(argv[i], "-repeat")) {
 			repeat = strtoul(argv[++i], NULL, 0);
+		} else if (i + 1 < argc && !strcmp(argv[i], "-psb")) {
+			m.psb_every = strtoul(argv[++i], NULL, 0);
 		} else if (i + 1 < argc && !strcmp(argv[i], "-raw")) {
 			raw = argv[++i];
 		} else if (i + 1 < argc && !strcmp(argv[i], "-name")) {
@@ -155,15 +160,19 @@ int main(int argc, char **argv)
 	}
 	if (argc - i != 3) {
 		fprintf(stderr,
-			"usage: mkdemo [-plain] [-repeat N] [-lose FROM:TO] [-raw F] [-name PATH] "
-			"ELF ADDRS OUT\n");
+			"usage: mkdemo [-plain] [-psb N] [-repeat N] [-lose FROM:TO] [-raw F] "
+			"[-name PATH] ELF ADDRS OUT\n");
 		return 2;
 	}
 	m.elf = slurp(argv[i], &m.elf_size);
 	text = (char *)slurp(argv[i + 1], &n);
 	addrs = calloc(n / 2 + 1, sizeof(*addrs));
 	for (p = text; addrs && *p; p++) {
-		addrs[m.n++] = strtoull(p, &p, 16);
+		uint64_t a = strtoull(p, &p, 16);
+
+		/* a step is an iteration of a REP instruction, which is one in the trace */
+		if (!m.n || a != addrs[m.n - 1])
+			addrs[m.n++] = a;
 		if (*p != '\n')
 			break;
 	}
