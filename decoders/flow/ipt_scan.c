@@ -120,9 +120,38 @@ static void resync(struct ipt_seg *out, const struct trace_span *s, uint64_t at,
 		out->bad = last[n % IPT_PACKET_MAX];
 }
 
+#define NO_FUP	UINT64_MAX
+
+struct fup { uint64_t at; bool bound; };
+
+/*
+ * Follows FUPs that stand alone: an interrupt or an asynchronous disable, which a TIP or TIP.PGD
+ * completes (SDM, "Compound Packet Events"). Where a PSB comes first that packet is missing, and
+ * libipt would take the next one for it. @f->at is the FUP that waits.
+ */
+static void follow_fup(struct fup *f, const struct ipt_packet *pkt, uint64_t at)
+{
+	switch (pkt->kind) {
+	case IPT_MODE_TSX: case IPT_OVF:
+		*f = (struct fup){ NO_FUP, true };
+		break;
+	case IPT_EXSTOP: case IPT_PTW: case IPT_BEP: case IPT_CFE: case IPT_TRIG:
+		f->bound |= pkt->flag;
+		break;
+	case IPT_FUP:
+		f->at = f->bound ? NO_FUP : at;
+		f->bound = false;
+		break;
+	case IPT_TIP: case IPT_TIP_PGE: case IPT_TIP_PGD: case IPT_TNT8: case IPT_TNT64:
+		*f = (struct fup){ NO_FUP, false };
+		break;
+	}
+}
+
 void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 {
 	uint64_t at, done, psb, group = NO_GROUP, last[IPT_PACKET_MAX], npkts = 0;
+	struct fup fup = { NO_FUP, false };
 	struct ipt_ctx ctx = { 0 };
 	struct ipt_packet pkt;
 	int n = 0;
@@ -133,12 +162,20 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 	done = at + DONE_STEP;
 	while (at < s->size) {
 		n = ipt_packet_decode(&pkt, &ctx, s->p + at, s->size - at);
+		if (n >= 0 && pkt.kind == IPT_PSB && fup.at != NO_FUP) {
+			out->cause = HWT_GAP_BREAK;
+			out->bad = out->end = fup.at;
+			out->next = at;
+			return;
+		}
 		if (n >= 0 && !follow_group(&group, pkt.kind, at))
 			n = -HWT_E_PACKET;
 		if (n < 0)
 			break;
 		if (pkt.kind == IPT_PSB)
 			psb = at;
+		if (group == NO_GROUP)
+			follow_fup(&fup, &pkt, at);
 		last[npkts++ % IPT_PACKET_MAX] = at;
 		at += (unsigned)n;
 		if (is_foreign(pkt.kind) || fup_lost(&pkt, s, at, s->size))

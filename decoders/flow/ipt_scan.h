@@ -20,7 +20,7 @@ struct ipt_seg {
 	 * or is cut. @next is a PSB or the end of the span.
 	 */
 	uint64_t bad, next;
-	uint16_t cause;		/* enum hwt_gap_cause: NONE, BAD_PACKET or TRUNCATED */
+	uint16_t cause;		/* enum hwt_gap_cause: NONE, BAD_PACKET, TRUNCATED or BREAK */
 	bool foreign;		/* holds packets that libipt 2.0.5 does not know */
 };
 

@@ -6,7 +6,7 @@
 #
 #   case NAME            title; the trace is NAME of a bytes file, or what "pt" names
 #   pt FIXTURE           Intel PT: bytes of fixtures/packets/pt/FIXTURE.txt, whose rows "packets" must print
-#   raw pt|cs XX*N ...   the trace itself
+#   raw pt|cs XX*N ...   the trace itself; PSB, OFF and H are PSB groups, see WORDS
 #   bytes FILE NAME      bytes of NAME in fixtures/cases/FILE.hex
 #   then KIND NAME       appends the bytes of another one; "then hex XX*N ..." appends bytes
 #   poke OFF XX*N ...    changes bytes
@@ -15,7 +15,7 @@
 #   config LINE          one line of the --config text
 #   etm framing=F [K=V]  the --config text of an ETMv4, and code for it
 #   code ADDR HEX        memory, as dump= of the --config text
-#   elf NAME             --elf with a file of FIXTURES/elf.hex; %NAME in "with" is a file too
+#   file NAME TEXT       a text file; "with --option %NAME" gives it to the tool, or the one of that name in elf.hex
 #   COMMAND EXIT         runs the command; the lines up to the next keyword are what it must do:
 #       -TEXT            prints this line: the short form of a JSON line for list, else a line that contains TEXT
 #       !TEXT            standard error has TEXT
@@ -28,9 +28,14 @@ import json, os, re, subprocess, sys
 SKIP = {"type", "src", "cpu", "pid", "tid", "v", "isa", "id", "code", "clock", "name_len"}
 
 
+# PSB; MODE.Exec 64-bit; PSBEND, and the same with FUP 401000
+WORDS = {"PSB": "0282" * 8, "OFF": "0282" * 8 + "99010223", "H": "0282" * 8 + "99017d0010400000000223"}
+
+
 def runs(text):
     out = b""
     for t in text.split():
+        t = WORDS.get(t, t)
         m = re.fullmatch(r"([0-9a-f]{2})\*(\d+)", t)
         out += bytes.fromhex(m[1]) * int(m[2]) if m else bytes.fromhex(t)
     return out
@@ -82,15 +87,20 @@ class Case:
     def __init__(self, name):
         self.name, self.data, self.rows = name, None, None
         self.opts, self.config, self.runs, self.proto = [], [], [], None
+        self.files = {}
 
+
+    def code(self, addr, data):
+        """Before the sections; what comes later wins."""
+        self.config.insert(sum(isinstance(c, tuple) for c in self.config), ("code", addr, data))
 
     def etm(self, arg):
         """The ETMv4 of the vectors: ARMv8-A, with cycle counts and timestamps; code that needs an atom at each b.ne."""
         v = {"proto": "ETM4", "TRCCONFIGR": "0x811", "TRCIDR0": "0x28000ea1", "TRCIDR1": "0x4100f403",
              "TRCIDR2": "0x20001088"}
         v.update(a.split("=") for a in arg.split())
-        for at in 0xffffff8008080000, 0xffffff8008090000:
-            self.config.insert(0, ("code", at, bytes.fromhex("1f2003d521000054") * 8))
+        for at in () if v.pop("code", "") else (0xffffff8008080000, 0xffffff8008090000):
+            self.code(at, bytes.fromhex("1f2003d521000054") * 8)
         self.config += ["framing=" + v.pop("framing"), "[source]", "trace_id=0x10", "cpu=2", "core=ARMv8-A"]
         self.config += ["proto=" + v.pop("proto")] + ["%s=%s" % i for i in v.items()]
 
@@ -125,7 +135,9 @@ def parse(path):
             else:
                 cur.data += hexfile("fixtures/cases/%s.hex" % kind)[name]
         elif key == "raw":
-            cur.proto, cur.data = "--" + arg.split()[0], runs(arg.split(" ", 1)[1])
+            kind, _, text = arg.partition(" ")
+            cur.proto = "--" + kind if kind != "file" else None
+            cur.data = text.replace("\\n", "\n").encode() if kind == "file" else runs(text)
         elif key == "poke":
             off, b = int(arg.split()[0], 16), runs(arg.split(" ", 1)[1])
             cur.data = cur.data[:off] + b + cur.data[off + len(b):]
@@ -133,13 +145,16 @@ def parse(path):
             cur.data, cur.rows = cur.data[:int(arg)], None
         elif key == "with":
             cur.opts += arg.split()
+        elif key == "file":
+            name, _, text = arg.partition(" ")
+            cur.files[name] = text.replace("\\n", "\n").encode()
         elif key == "config":
             cur.config.append(arg)
         elif key == "etm":
             cur.etm(arg)
         elif key == "code":
             addr, code = arg.split(" ", 1)
-            cur.config.insert(0, ("code", int(addr, 16), runs(code)))
+            cur.code(int(addr, 16), runs(code))
         elif key in ("list", "packets", "check", "info", "calls"):
             a = arg.split()
             cur.runs.append((key, a, []))
@@ -167,7 +182,7 @@ def run(tool, tmp, c, cmd, opts):
     for o in c.opts + opts:
         if o[0] == "%":
             with open(os.path.join(tmp, o[1:]), "wb") as f:
-                f.write(hexfile("fixtures/cases/elf.hex")[o[1:]])
+                f.write(c.files.get(o[1:]) or hexfile("fixtures/cases/elf.hex")[o[1:]])
             o = os.path.join(tmp, o[1:])
         args.append(o)
     p = subprocess.run(args, capture_output=True, timeout=60)
