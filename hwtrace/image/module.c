@@ -410,6 +410,19 @@ static bool debug_by_link(struct hwt_image *img, struct module *m, const uint8_t
 	return false;
 }
 
+/* A dump's bytes are never replaced, but names may come from a file that the user gave. */
+static bool debug_by_user(struct hwt_image *img, struct module *m, const uint8_t *id, size_t n)
+{
+	for (unsigned i = 0; m->kind == MODULE_RAW && i < img->noffers; i++) {
+		const char *path = img->offers[i]->path;
+
+		if ((n || same_name(m->path, path)) &&
+		    try_debug(img, m, id, n, *path == '/' ? "" : ".", path))
+			return true;
+	}
+	return false;
+}
+
 struct obj *module_debug(struct hwt_image *img, struct module *m)
 {
 	uint8_t id[20];
@@ -419,7 +432,7 @@ struct obj *module_debug(struct hwt_image *img, struct module *m)
 		return m->debug_obj;
 	m->debug_tried = true;
 	n = obj_build_id(m->obj, id);
-	if (!debug_by_id(img, m, id, n))
+	if (!debug_by_user(img, m, id, n) && !debug_by_id(img, m, id, n))
 		debug_by_link(img, m, id, n);
 	return m->debug_obj;
 }

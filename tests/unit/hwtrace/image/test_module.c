@@ -268,6 +268,81 @@ static void debug_files(void **state)
 	teardown((void **)&f);
 }
 
+/* A part of the file from its text on, as a debugger saves memory; it is run at @at. */
+static void dump_file(struct fix *f, const char *name, uint64_t at, uint64_t *bias)
+{
+	unsigned long long off, addr, size;
+	struct hwt_map m = { .path = scratch(name), .pid = HWT_NONE, .raw = 1 };
+
+	scratch_text("q", &off, &addr, &size);
+	m.addr = at;
+	m.file_off = off + 16;
+	m.size = size - 16;
+	assert_int_equal(image_add_map(f->img, &m), 0);
+	*bias = at - (addr + 16);
+}
+
+/* Dumps that are parts of ELF files: bytes by file offset, names and lines by segment. */
+static void dumps(void **state)
+{
+	struct hwt_where w = { .pid = HWT_NONE, .time = HWT_TIME_UNKNOWN };
+	uint64_t twice, main_, bias, func, found[4][2];
+	struct hwt_symbol s;
+	struct hwt_line l;
+	struct hwt_map m;
+	uint8_t id[20], a[4], b[4];
+	struct fix *f;
+
+	scratch_write("q.c", scratch_source, strlen(scratch_source));
+	scratch_sh("gcc -O1 -g -pie -Wl,--build-id=sha1 -o q q.c && strip -o stripped q && "
+		   "gcc -O1 -g -c -o q.o q.c && tr '\\177' x <q >plain");
+	twice = scratch_nm("q", "twice");
+	main_ = scratch_nm("q", "main");
+	assert_int_equal(gnu_id("q", id), 20);
+	setup((void **)&f);
+	dump_file(f, "q", 0x70000010, &bias);
+	assert_int_equal(hwt_image_symbol(f->img, &w, bias + main_ + 1, &s), 1);
+	assert_string_equal(s.name, "main");
+	assert_int_equal(s.start, bias + main_);
+	assert_int_equal(hwt_image_lines(f->img, &w, bias + main_, &l, 1), 1);
+	assert_string_equal(l.func, "main");
+	assert_int_equal(image_entry(f->img, &w, bias + main_, &func), 1);
+	assert_int_equal(image_entry(f->img, &w, bias + main_ + 1, &func), 0);
+	assert_int_equal(func, bias + main_);
+	assert_int_equal(hwt_image_find(f->img, "main", found, 4), 1);
+	assert_int_equal(found[0][0], bias + main_);
+	assert_int_equal(hwt_image_map_at(f->img, 0, &m), 1);
+	assert_int_equal(m.build_id_size, 20);
+	assert_memory_equal(m.build_id, id, 20);
+	assert_int_equal(hwt_image_read(f->img, &w, bias + twice, a, 4), 4);
+	teardown((void **)&f);
+	/* names of a dump without them, from the file of the same build that the user gives */
+	setup((void **)&f);
+	assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("q"), HWT_NO_ADDR, NULL), 0);
+	dump_file(f, "stripped", 0x70000010, &bias);
+	assert_int_equal(hwt_image_symbol(f->img, &w, bias + main_, &s), 1);
+	assert_string_equal(s.name, "main");
+	teardown((void **)&f);
+	/* bytes are served whatever the file is; a relocatable one's sections are nowhere */
+	setup((void **)&f);
+	dump_file(f, "plain", 0x70000010, &bias);
+	assert_int_equal(hwt_image_read(f->img, &w, bias + twice, b, 4), 4);
+	assert_memory_equal(a, b, 4);
+	assert_int_equal(hwt_image_symbol(f->img, &w, bias + twice, &s), 0);
+	/* names for the same place from the user's file */
+	assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("q"), bias, NULL), 0);
+	assert_int_equal(hwt_image_symbol(f->img, &w, bias + main_, &s), 1);
+	assert_string_equal(s.name, "main");
+	m = (struct hwt_map){ .path = scratch("q.o"), .pid = HWT_NONE, .raw = 1, .addr = 0x1000,
+			      .size = 64 };
+	assert_int_equal(image_add_map(f->img, &m), 0);
+	assert_int_equal(hwt_image_read(f->img, &w, 0x1001, b, 3), 3);
+	assert_memory_equal(b, "ELF", 3);
+	assert_int_equal(hwt_image_symbol(f->img, &w, 0x1001, &s), 0);
+	assert_int_equal(f->ns.n, 0);
+	teardown((void **)&f);
+}
+
 /* What is no regular file is not even opened: this test would hang. */
 static void no_regular_file(void **state)
 {
@@ -299,6 +374,7 @@ int main(void)
 		cmocka_unit_test(lines),
 		cmocka_unit_test(offered),
 		cmocka_unit_test(debug_files),
+		cmocka_unit_test(dumps),
 		cmocka_unit_test_setup_teardown(no_regular_file, setup, teardown),
 	};
 
