@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads and their frames: what is open, and what an entry or a leave tells. */
+#include "stack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t stack_func_of(const struct hwt_calls *c, const struct hwt_event *ev, uint64_t addr)
+{
+	return c->func && addr != HWT_NO_ADDR ? c->func(c->ctx, ev, addr) : HWT_NO_ADDR;
+}
+
+bool stack_is_entry(const struct hwt_calls *c, const struct hwt_event *ev, uint64_t addr)
+{
+	return addr != HWT_NO_ADDR && stack_func_of(c, ev, addr) == addr;
+}
+
+static size_t hash(int64_t key, size_t cap)
+{
+	return (size_t)(((uint64_t)key * 0x9e3779b97f4a7c15u) >> 32) & (cap - 1);
+}
+
+static int grow_table(struct hwt_calls *c)
+{
+	size_t cap = c->cap ? c->cap * 2 : 64;
+	struct thread **v = calloc(cap, sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->cap; i++) {
+		size_t k;
+
+		if (!c->threads[i])
+			continue;
+		for (k = hash(c->threads[i]->key, cap); v[k]; k = (k + 1) & (cap - 1))
+			;
+		v[k] = c->threads[i];
+	}
+	free(c->threads);
+	c->threads = v;
+	c->cap = cap;
+	return 0;
+}
+
+struct thread *stack_thread(struct hwt_calls *c, int64_t key)
+{
+	struct thread *t;
+	size_t k;
+
+	if (c->nthreads * 2 >= c->cap && grow_table(c) < 0)
+		return NULL;
+	for (k = hash(key, c->cap); c->threads[k]; k = (k + 1) & (c->cap - 1))
+		if (c->threads[k]->key == key)
+			return c->threads[k];
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return NULL;
+	t->key = key;
+	t->off_addr = t->resume = t->left_ret = HWT_NO_ADDR;
+	t->el = -1;
+	c->threads[k] = t;
+	c->nthreads++;
+	return t;
+}
+
+uint64_t stack_holes(const struct hwt_calls *c, const struct thread *t)
+{
+	return c->holes + t->holes;
+}
+
+struct hwt_call *stack_slot(struct hwt_call *q, unsigned *n)
+{
+	return &q[*n < QUEUE ? (*n)++ : QUEUE - 1];
+}
+
+void stack_enter(struct hwt_call *o, const struct thread *t, const struct frame *f,
+		const struct hwt_event *ev)
+{
+	*o = (struct hwt_call){
+		.ev = *ev, .what = HWT_CALL_ENTER, .why = f->why, .inferred = f->inferred,
+		.depth = t->base + (int32_t)t->n - 1, .func = f->func, .site = f->site,
+		.enter_time = HWT_TIME_UNKNOWN,
+	};
+}
+
+static uint64_t site_of(const struct hwt_event *ev)
+{
+	switch (ev->type) {
+	case HWT_EV_CALL:
+	case HWT_EV_RETURN:
+		return ev->u.edge.from;
+	case HWT_EV_EXCEPTION:
+		return ev->u.exc.from;
+	}
+	return HWT_NO_ADDR;
+}
+
+void stack_leave(struct hwt_call *o, const struct hwt_calls *c, const struct thread *t,
+		const struct hwt_event *ev, uint8_t why)
+{
+	const struct frame *f = &t->v[t->n - 1];
+
+	*o = (struct hwt_call){
+		.ev = *ev, .what = HWT_CALL_LEAVE, .why = why, .inferred = f->inferred,
+		.tainted = f->holes != stack_holes(c, t),
+		.depth = t->base + (int32_t)t->n - 1, .func = f->func, .site = site_of(ev),
+		.enter_time = f->enter_time, .enter_span = f->enter_span,
+	};
+	/* an unwinding that a hole explains is not one that was seen */
+	if (o->tainted && why == HWT_WHY_UNWIND)
+		o->why = HWT_WHY_LOST;
+	if (f->clock != ev->clock || ev->time == HWT_TIME_UNKNOWN ||
+	    (ev->span != HWT_SPAN_UNKNOWN && ev->time + ev->span < f->enter_time))
+		o->enter_time = HWT_TIME_UNKNOWN;
+	if (o->enter_time == HWT_TIME_UNKNOWN)
+		o->enter_span = HWT_SPAN_UNKNOWN;
+}
+
+void stack_leave_unseen(struct hwt_call *o, const struct hwt_calls *c, const struct thread *t,
+		const struct hwt_event *ev, int32_t depth)
+{
+	uint64_t func = stack_func_of(c, ev, site_of(ev));
+
+	*o = (struct hwt_call){
+		.ev = *ev, .what = HWT_CALL_LEAVE, .why = HWT_WHY_RETURN, .inferred = 1,
+		.tainted = stack_holes(c, t) != 0, .depth = depth,
+		.func = func != HWT_NO_ADDR ? func : site_of(ev), .site = site_of(ev),
+		.enter_time = HWT_TIME_UNKNOWN, .enter_span = HWT_SPAN_UNKNOWN,
+	};
+}
+
+void stack_leave_below(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
+{
+	stack_leave_unseen(stack_slot(c->post, &c->npost), c, t, ev, t->base - 1);
+	c->below = t;
+}
+
+int stack_push(struct hwt_calls *c, struct thread *t, const struct frame *f,
+		const struct hwt_event *ev)
+{
+	if (t->n == HWT_CALLS_DEPTH) {
+		/* the outermost half is forgotten; their leaves will be inferred */
+		t->n = HWT_CALLS_DEPTH / 2;
+		memmove(t->v, t->v + HWT_CALLS_DEPTH / 2, t->n * sizeof(*t->v));
+		t->base += HWT_CALLS_DEPTH / 2;
+	}
+	if (t->n == t->cap) {
+		uint32_t cap = t->cap ? t->cap * 2 : 32;
+		struct frame *v = realloc(t->v, cap * sizeof(*v));
+
+		if (!v)
+			return -ENOMEM;
+		t->v = v;
+		t->cap = cap;
+	}
+	t->v[t->n] = *f;
+	t->v[t->n].enter_time = ev->time;
+	t->v[t->n].enter_span = ev->span;
+	t->v[t->n].clock = ev->clock;
+	t->v[t->n].holes = stack_holes(c, t);
+	t->v[t->n].el = t->el;
+	t->n++;
+	return 0;
+}
+
+int stack_push_enter(struct hwt_calls *c, struct thread *t, const struct frame *f,
+		const struct hwt_event *ev)
+{
+	int rc = stack_push(c, t, f, ev);
+
+	if (!rc)
+		stack_enter(stack_slot(c->pre, &c->npre), t, f, ev);
+	return rc;
+}
+
+void stack_unwind(struct hwt_calls *c, struct thread *t, uint32_t to, uint8_t why, uint8_t last,
+		const struct hwt_event *ev)
+{
+	if (to >= t->n)
+		return;
+	c->t = t;
+	c->to = to;
+	c->why = why;
+	c->last_why = last;
+	c->cause = *ev;
+}
+
+uint32_t stack_bottom(const struct thread *t)
+{
+	return t->n > SEARCH ? t->n - SEARCH : 0;
+}
