@@ -42,6 +42,7 @@
 #define CPU_SECONDS	120	/* of one variant; the work is counted, this ends an endless one */
 #define FRAME		16	/* bytes of a formatter frame */
 #define IDS		128
+#define SWALLOW		48	/* bytes of frames that may hold a packet's 16 */
 #define SHOWN		20	/* failures that are told */
 #define MAX_SYNCS	65536
 
@@ -73,6 +74,7 @@ static const unsigned char *good;
 static size_t good_n;
 static struct ends ends[IDS];
 static uint8_t framing, hole_slack;
+static bool coresight;
 static uint64_t sync_at[MAX_SYNCS];
 static size_t nsyncs;
 static struct events evs, clean_evs;
@@ -329,6 +331,7 @@ static bool learn_buf(struct hwt_session *s, size_t i)
 		return false;
 	trace_buf = i;
 	framing = b.formatted;
+	coresight = b.proto != HWT_PROTO_PT;
 	/* a hole may begin with a packet of overflow or discard (ETM), not in its bytes */
 	hole_slack = framing ? FRAME : b.proto == HWT_PROTO_PT ? 0 : 2;
 	return true;
@@ -612,6 +615,12 @@ static void check_blocks(size_t off, const char *how, const struct result *r)
 		k--;
 	if (!r->opened || !k--)
 		return;
+	/*
+	 * OpenCSD looks for an A-sync from where a bad packet ends: one that a damaged packet
+	 * before it swallowed in part is not found, and its block is lost with a hole.
+	 */
+	if (coresight && k + 1 < nsyncs && sync_at[k + 1] - off < SWALLOW)
+		return;
 	h = common_head(&clean_evs, &evs);
 	drop_told(&evs, sync_at[k], k + 1 < nsyncs ? sync_at[k + 1] : good_n);
 	t = common_tail(&clean_evs, &evs);
@@ -820,6 +829,7 @@ static void damage_all(void)
 		printf("; cuts %lu inside, %lu between packets; %zu syncs, %lu with other blocks",
 		       cuts_inside, cuts_between, nsyncs, blocks_tried);
 	printf("; %lu failures\n", failures);
+	fflush(stdout);
 }
 
 int main(int argc, char **argv)
