@@ -80,6 +80,7 @@ struct flow_ipt {
 	int error;			/* final */
 	/* time */
 	uint64_t tsc;			/* never decreases on a CPU; HWT_TIME_UNKNOWN */
+	uint64_t since;			/* it when flow broke */
 	uint64_t ns_of, ns;		/* @tsc that was converted last */
 	uint64_t due;			/* ticks at which the owner or the image may change */
 	/* blocks since a packet was needed */
@@ -157,6 +158,17 @@ static void gap(struct flow_ipt *f, unsigned cause, int code, uint64_t off, uint
 	if (hwt_gap_has_addr(cause))
 		ev.u.gap.addr = addr;
 	emit_event(&f->emit, 0, &ev);
+}
+
+/* The hole where flow broke begins at the time that flow had, whatever was read since. */
+static void gap_of_flow(struct flow_ipt *f, unsigned cause, int code, uint64_t off, uint64_t bytes,
+			uint64_t addr)
+{
+	uint64_t now = f->tsc;
+
+	f->tsc = f->since;
+	gap(f, cause, code, off, bytes, addr);
+	f->tsc = now;
 }
 
 static void lost(struct flow_ipt *f, unsigned cause, uint64_t bytes, uint64_t off)
@@ -348,6 +360,12 @@ static void no_idle(struct flow_ipt *f, uint64_t ip, uint64_t off)
 			emit_event(&f->emit, 0, &ev);
 		choose_image(f);
 	}
+}
+
+/* Time was read that is behind the next switch, which comes first: true if it was told. */
+static bool overdue(struct flow_ipt *f)
+{
+	return f->tsc != HWT_TIME_UNKNOWN && f->tsc >= f->due && change(f);
 }
 
 /* --- blocks --- */
@@ -684,7 +702,7 @@ static bool bridge(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 	f->over = pt_blk_alloc_decoder(&cfg);
 	if (!f->over)
 		return false;
-	gap(f, cause, code, off, pkt_at - off, addr);
+	gap_of_flow(f, cause, code, off, pkt_at - off, addr);
 	if (ovf != HWT_NO_OFF)
 		lost(f, HWT_GAP_OVERFLOW, 0, ovf);
 	f->dec = f->over;
@@ -701,6 +719,7 @@ static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
 {
 	uint64_t off = at(f), next = next_psb(f, f->sync + 1);
 
+	f->since = f->tsc;
 	if (f->dec == f->whole)
 		take_time(f);
 	/* the library reads ahead: it may be past a PSB that flow did not come to */
@@ -714,7 +733,7 @@ static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
 			return;
 	}
 	ipt_owner_lost(&f->owner);
-	gap(f, cause, code, off, next - off, addr);
+	gap_of_flow(f, cause, code, off, next - off, addr);
 	choose_image(f);
 	if (next < f->seg.end)
 		sync_at(f, next);
@@ -763,7 +782,7 @@ static void step_block(struct flow_ipt *f)
 {
 	if (f->timed || f->due != HWT_TIME_UNKNOWN)
 		take_time(f);
-	if (f->tsc != HWT_TIME_UNKNOWN && f->tsc >= f->due && change(f))
+	if (overdue(f))
 		return;
 	f->status = pt_blk_next(f->dec, &f->block, sizeof(f->block));
 	f->steps++;
@@ -1055,8 +1074,7 @@ static void step_event(struct flow_ipt *f)
 	moved(f);
 	if (e.has_tsc)
 		take_tsc(f, e.tsc);
-	while (f->tsc != HWT_TIME_UNKNOWN && f->tsc >= f->due &&
-	       emit_room(&f->emit) > ROOM && change(f))
+	while (emit_room(&f->emit) > ROOM && overdue(f))
 		;
 	if (at_psb(&e)) {
 		if (f->tracing == !!e.ip_suppressed) {
@@ -1174,6 +1192,8 @@ static void step_tail(struct flow_ipt *f)
 			return;
 	}
 	take_time(f);
+	if (overdue(f))
+		return;
 	if (f->seg.cause != HWT_GAP_NONE) {
 		f->tracing = false;
 		gap(f, f->seg.cause, 0, f->seg.bad, f->seg.next - f->seg.bad, 0);
@@ -1197,6 +1217,8 @@ static void tell_system(struct flow_ipt *f)
 
 static void step_flow(struct flow_ipt *f)
 {
+	if (overdue(f))
+		return;
 	if (f->copy)
 		foreign(f, at(f), false);
 	if (f->status < 0)

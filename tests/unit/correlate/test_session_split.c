@@ -60,6 +60,17 @@ static void write_file(const char *name, const void *p, size_t n)
 	assert_int_equal(fclose(f), 0);
 }
 
+/* Progress says nothing that has to be the same. */
+static void drop_progress(struct got *g)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < g->n; i++)
+		if (g->v[i].type != HWT_EV_NONE)
+			g->v[k++] = g->v[i];
+	g->n = k;
+}
+
 /* Events of all buffers of the file at @path. */
 static void decode(struct got *g, const struct hwt_open_opts *o)
 {
@@ -84,6 +95,7 @@ static void decode(struct got *g, const struct hwt_open_opts *o)
 		hwt_stream_close(fs);
 	}
 	hwt_session_close(s);
+	drop_progress(g);
 }
 
 /* All of the events but, with @moved, their place in the buffer. */
