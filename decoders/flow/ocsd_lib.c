@@ -10,6 +10,7 @@
 #include <opencsd/c_api/opencsd_c_api.h>
 
 #include "flow.h"
+#include "ocsd_spec.h"
 
 struct cslib_dec {
 	dcd_tree_handle_t tree;
@@ -18,6 +19,7 @@ struct cslib_dec {
 	bool speculates;	/* TRCIDR8.MAXSPEC is not 0, or not ETMv4 */
 	const struct cslib_calls *calls;
 	void *ctx;
+	struct spec spec;
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -159,15 +161,61 @@ static unsigned blame(const struct cslib_dec *l, const struct cslib_packet *p)
 									       HWT_GAP_LIB;
 }
 
+static bool has_address(int type)
+{
+	return type >= ETM4_PKT_I_ADDR_CTXT_L_32IS0 && type <= ETM4_PKT_I_ADDR_L_64IS1;
+}
+
+/* Follows what the decoder holds; false if it would go wrong over this packet. */
+static bool speculate(struct spec *s, const ocsd_etmv4_i_pkt *p)
+{
+	switch (p->type) {
+	case ETM4_PKT_I_COMMIT:
+	case ETM4_PKT_I_IGNORE:
+		return true;
+	case ETM4_PKT_I_CANCEL_F1:
+	case ETM4_PKT_I_CANCEL_F1_MISPRED:
+	case ETM4_PKT_I_CANCEL_F2:
+	case ETM4_PKT_I_CANCEL_F3:
+	case ETM4_PKT_I_MISPREDICT:
+		spec_push(s, SPEC_ATOM, p->atom.num);
+		if (p->type != ETM4_PKT_I_MISPREDICT)
+			spec_cancel(s, p->cancel_elements);
+		return p->type == ETM4_PKT_I_CANCEL_F1 || spec_mispredict(s);
+	case ETM4_PKT_I_EXCEPT:
+	case ETM4_PKT_I_EXCEPT_RTN:
+		spec_push(s, SPEC_P0, 1);
+		return true;
+	default:
+		break;
+	}
+	if (p->type >= ETM4_PKT_I_ATOM_F6)
+		spec_push(s, SPEC_ATOM, p->atom.num);
+	else if (p->type >= ETM4_PKT_I_Q)	/* and source addresses of ETE */
+		spec_push(s, SPEC_P0, 1);
+	else if (!has_address(p->type))
+		spec_push(s, SPEC_OTHER, 1);
+	else if (p->type >= ETM4_PKT_I_ADDR_MATCH)
+		spec_push(s, SPEC_ADDR, 1);
+	else {				/* context and address */
+		spec_push(s, SPEC_OTHER, 1);
+		spec_push(s, SPEC_ADDR, 1);
+	}
+	return true;
+}
+
 static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
 		      const void *pkt, const uint32_t size, const uint8_t *bytes)
 {
-	const struct cslib_dec *l = ctx;
+	struct cslib_dec *l = (struct cslib_dec *)ctx;
 	struct cslib_packet p = { .index = (uint32_t)index, .size = size, .bytes = bytes,
 				.raw = pkt };
 
 	if (op != OCSD_OP_DATA || !pkt)
 		return;
+	/* the decoder gets the same packet after this: a bad one makes it wait for the next sync */
+	if (l->calls->element && l->proto == OCSD_PROTOCOL_ETMV4I && !speculate(&l->spec, pkt))
+		((ocsd_etmv4_i_pkt *)pkt)->type = ETM4_PKT_I_BAD_SEQUENCE;
 	p.use = packet_use(l->proto, pkt, size, &p.type);
 	p.blame = (uint16_t)blame(l, &p);
 	p.unexpected = !l->speculates && resolves(p.type);
