@@ -316,8 +316,7 @@ void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev)
 	if (ev->type == HWT_EV_GAP) {
 		e->stats->gaps++;
 		e->stats->bytes_skipped += ev->u.gap.bytes;
-		if (!hwt_gap_has_addr(ev->u.gap.cause))
-			if (!hwt_gap_has_addr((unsigned)ev->u.gap.cause))
+		if (!hwt_gap_has_addr((unsigned)ev->u.gap.cause))
 			e->stats->bytes_lost += ev->u.gap.lost;
 	} else if (e->want.level == HWT_LEVEL_HOLES) {
 		return;

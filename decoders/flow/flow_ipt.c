@@ -28,7 +28,6 @@
 #define HELD		64	/* ranges kept back until a packet proves them */
 #define ROOM		(HELD + 8 * EMIT_STEP)	/* ring entries that one step may take */
 #define QUIET_STEPS	(1U << 16)	/* library calls in one next() without an event */
-#define DONE_STEP	(16U << 20)	/* bytes between two hints to the system */
 
 struct ipt_image {
 	struct pt_image *img;
@@ -1205,14 +1204,8 @@ static void step_tail(struct flow_ipt *f)
 
 static void tell_system(struct flow_ipt *f)
 {
-	const struct trace_span *s = span_of(f);
-	uint64_t off = at(f);
-
-	if (off < f->hint + DONE_STEP)
-		return;
-	f->hint = off;
-	if (s->file)
-		file_done_before(s->file, s->file_off + off);
+	if (f->state == IN_FLOW)
+		span_done_before(span_of(f), at(f), &f->hint);
 }
 
 static void step_flow(struct flow_ipt *f)
@@ -1229,8 +1222,6 @@ static void step_flow(struct flow_ipt *f)
 		end_of_input(f);
 	else
 		step_block(f);
-	if (!(f->steps & 0xfff))
-		tell_system(f);
 }
 
 /* Fills the ring, as far as one call may go. */
@@ -1247,6 +1238,7 @@ static void run(struct flow_ipt *f)
 		case AT_END: break;
 		}
 	}
+	tell_system(f);
 	f->fs.stats.steps += f->steps;
 }
 

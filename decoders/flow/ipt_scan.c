@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#define DONE_STEP	(16U << 20)	/* bytes between two hints to the system */
-
 static bool is_foreign(unsigned kind)
 {
 	switch (kind) {
@@ -159,7 +157,7 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 	*out = (struct ipt_seg){ 0 };
 	at = from + ipt_sync_forward(s->p + from, s->size - from);
 	out->begin = psb = at;
-	done = at + DONE_STEP;
+	done = at;
 	while (at < s->size) {
 		n = ipt_packet_decode(&pkt, &ctx, s->p + at, s->size - at);
 		if (n >= 0 && pkt.kind == IPT_PSB && fup.at != NO_FUP) {
@@ -180,12 +178,8 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 		at += (unsigned)n;
 		if (is_foreign(pkt.kind) || fup_lost(&pkt, s, at, s->size))
 			out->foreign = true;
-		if (at >= done) {
-			/* only the resident part: these bytes are read again by the walk */
-			if (s->file)
-				file_done_before(s->file, s->file_off + at);
-			done = at + DONE_STEP;
-		}
+		/* only the resident part: these bytes are read again by the walk */
+		span_done_before(s, at, &done);
 	}
 	out->next = out->bad = at;
 	if (n == -HWT_E_PACKET) {

@@ -121,6 +121,7 @@ static bool bytes(struct feed *f, struct feed_piece *out)
 		f->state = f->buf->framing == FRAMING_NONE ? AT_SPAN_END : AT_TAIL;
 		return false;
 	}
+	span_done_before(s, f->at, &f->told);
 	if (f->buf->framing != FRAMING_NONE)
 		return frames(f, out);
 	out->what = FEED_DATA;
@@ -144,7 +145,7 @@ void feed_next(struct feed *f, struct feed_piece *out)
 		out->span = s;
 		switch (f->state) {
 		case AT_SPAN:
-			f->at = f->own = f->skipped = 0;
+			f->at = f->own = f->skipped = f->told = 0;
 			f->nruns = f->run = 0;
 			f->brk = false;
 			if (f->buf->framing != FRAMING_NONE)

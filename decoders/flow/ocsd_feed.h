@@ -37,6 +37,7 @@ struct feed {
 	const struct trace_buf *buf;
 	size_t span;		/* current one */
 	uint64_t at;		/* bytes of it that were taken */
+	uint64_t told;		/* of them the system was told that they are done */
 	uint64_t own;		/* bytes of it that were given as DATA or SKIP */
 	uint8_t state;
 	uint8_t id;		/* of unformatted trace */

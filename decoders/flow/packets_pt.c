@@ -30,6 +30,7 @@ struct packets_pt {
 	const struct trace_buf *buf;
 	size_t span;		/* current one */
 	uint64_t at;		/* bytes of it that were given */
+	uint64_t told;		/* of them the system was told that they are done */
 	bool synced;
 	bool cyc_cut;		/* the CPU can cut a CYC by an OVF: SKD007, SKL049, KBL041 */
 	struct ipt_ctx ctx;
@@ -181,10 +182,11 @@ static int next(struct hwt_packets *ps, struct hwt_packet *pkt)
 	while (pp->span < pp->buf->nspans) {
 		const struct trace_span *s = &pp->buf->spans[pp->span];
 
+		span_done_before(s, pp->at, &pp->told);
 		if (pp->at < s->size)
 			return next_in_span(pp, pkt, s->p + pp->at, s->size - pp->at);
 		pp->span++;
-		pp->at = 0;
+		pp->at = pp->told = 0;
 		pp->synced = false;
 		pp->clock = (struct mtc_clock){ 0 };
 	}

@@ -9,6 +9,7 @@
 
 #include "../image/image.h"
 
+#define DONE_STEP (1u << 20)	/* bytes between two hints to the system */
 #define FACT_MAX 4096	/* bytes of one value */
 
 /*
@@ -110,6 +111,15 @@ int capture_add_file(struct capture *c, struct file *f)
 	}
 	*slot = f;
 	return 0;
+}
+
+void span_done_before(const struct trace_span *s, uint64_t off, uint64_t *told)
+{
+	if (off < *told + DONE_STEP)
+		return;
+	if (s->file)
+		file_done(s->file, s->file_off + *told, s->file_off + off);
+	*told = off;
 }
 
 void capture_fact(struct capture *c, const char *key, const char *fmt, ...)

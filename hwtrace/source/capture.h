@@ -130,6 +130,11 @@ struct trace_buf *capture_add_buf(struct capture *c, const char *name);
 struct trace_span *capture_add_span(struct capture *c, struct trace_buf *b);
 struct trace_cfg *capture_add_cfg(struct capture *c, struct trace_buf *b);
 int capture_add_file(struct capture *c, struct file *f);	/* takes @f, also on failure */
+/*
+ * Bytes of @s before @off were read and need not stay in memory. Cheap: the system hears of it
+ * once in a MiB. *@told is the caller's, zero when a span begins.
+ */
+void span_done_before(const struct trace_span *s, uint64_t off, uint64_t *told);
 void capture_fact(struct capture *c, const char *key, const char *fmt,
 	...) __attribute__((format(printf, 3, 4)));
 

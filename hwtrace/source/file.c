@@ -206,17 +206,18 @@ int file_open(struct file **out, const char *path, struct hwt_diag *diag)
 	return 0;
 }
 
-void file_done_before(const struct file *f, uint64_t off)
+void file_done(const struct file *f, uint64_t from, uint64_t to)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	if (f->how != HOW_MAPPED)
 		return;
-	if (off > f->size)
-		off = f->size;
-	off -= off % page;
-	if (off)
-		madvise((void *)f->p, (size_t)off, MADV_DONTNEED);
+	if (to > f->size)
+		to = f->size;
+	to -= to % page;
+	from -= from % page;
+	if (from < to)
+		madvise((void *)(f->p + from), (size_t)(to - from), MADV_DONTNEED);
 }
 
 int file_spool_new(struct file **out, const char *name)

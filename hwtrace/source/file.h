@@ -41,9 +41,9 @@ int file_spool_write(struct file *f, const void *p, size_t n);
 int file_spool_map(struct file *f);
 
 /*
- * Tells the system that bytes before @off will not be read again, so that resident memory stays
- * flat.
+ * Tells the system that the whole pages in [from, to) need not stay resident. They can still be
+ * read.
  */
-void file_done_before(const struct file *f, uint64_t off);
+void file_done(const struct file *f, uint64_t from, uint64_t to);
 
 #endif

@@ -63,8 +63,8 @@ static void sizes(void **state)
 		check(f, n[i]);
 		assert_string_equal(f->path, path);
 		/* pages given back are read again from the file */
-		file_done_before(f, n[i] / 2);
-		file_done_before(f, UINT64_MAX);
+		file_done(f, 0, n[i] / 2);
+		file_done(f, 1, UINT64_MAX);
 		check(f, n[i]);
 		file_close(f);
 	}
@@ -118,7 +118,7 @@ static void memory(void **state)
 	assert_int_equal(file_mem(&f, "mem", b, sizeof(b)), 0);
 	assert_ptr_equal(f->p, b);
 	assert_int_equal(f->fd, -1);
-	file_done_before(f, 4);
+	file_done(f, 0, 4);
 	file_close(f);
 	assert_int_equal(b[3], 4);
 }
