@@ -17,6 +17,7 @@ struct cslib_dec {
 	ocsd_trace_protocol_t proto;
 	uint8_t id;
 	bool speculates;	/* TRCIDR8.MAXSPEC is not 0, or not ETMv4 */
+	uint16_t master, channel;	/* STM: bits that the library's numbers are good for */
 	const struct cslib_calls *calls;
 	void *ctx;
 	struct spec spec;
@@ -204,6 +205,29 @@ static bool speculate(struct spec *s, const ocsd_etmv4_i_pkt *p)
 	return true;
 }
 
+/*
+ * VERSION resets master and channel to 0 (MIPI STPv2, "VERSION"), which the library does not know
+ * before 1.4.2. What was set since then is good.
+ */
+static void stm_reset(struct cslib_dec *l, int type)
+{
+	switch (type) {
+	case STM_PKT_VERSION:
+		l->master = l->channel = 0;
+		break;
+	case STM_PKT_M8:
+		l->master = 0xffff;
+		l->channel = 0;
+		break;
+	case STM_PKT_C8:
+		l->channel |= 0xff;
+		break;
+	case STM_PKT_C16:
+		l->channel = 0xffff;
+		break;
+	}
+}
+
 static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
 		      const void *pkt, const uint32_t size, const uint8_t *bytes)
 {
@@ -217,6 +241,8 @@ static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_t
 	if (l->calls->element && l->proto == OCSD_PROTOCOL_ETMV4I && !speculate(&l->spec, pkt))
 		((ocsd_etmv4_i_pkt *)pkt)->type = ETM4_PKT_I_BAD_SEQUENCE;
 	p.use = packet_use(l->proto, pkt, size, &p.type);
+	if (l->proto == OCSD_PROTOCOL_STM)
+		stm_reset(l, p.type);
 	p.blame = (uint16_t)blame(l, &p);
 	p.unexpected = !l->speculates && resolves(p.type);
 	l->calls->packet(l->ctx, &p);
@@ -516,6 +542,10 @@ static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t i
 			      .cycles = e->cycle_count };
 
 	convert(&x, e, l->id);
+	if (x.ev.type == HWT_EV_MARK) {
+		x.ev.u.mark.master &= l->master;
+		x.ev.u.mark.channel &= l->channel;
+	}
 	return l->calls->element(l->ctx, &x) ? OCSD_RESP_CONT : OCSD_RESP_WAIT;
 }
 
@@ -660,6 +690,7 @@ int cslib_open(struct cslib_dec **out, const struct trace_cfg *cfg, const struct
 	l->calls = calls;
 	l->ctx = ctx;
 	l->id = cfg->trace_id;
+	l->master = l->channel = 0xffff;
 	l->proto = kinds[cfg->proto].proto;
 	l->speculates = l->proto != OCSD_PROTOCOL_ETMV4I || cfg->r.etm4.idr8;
 	/* its logger is shared by all trees and is not made for threads */
