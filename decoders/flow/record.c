@@ -29,6 +29,7 @@ size_t flow_record_text(const struct hwt_event *ev, char *buf, size_t n)
 	struct ipt_last_ip last = { 0 };
 	struct ipt_ctx ctx = { 0 };
 	size_t at = 0, len = 0;
+	bool open = false;
 
 	if (n)
 		buf[0] = 0;
@@ -40,10 +41,17 @@ size_t flow_record_text(const struct hwt_event *ev, char *buf, size_t n)
 		if (got < 0)
 			break;
 		at += (unsigned)got;
+		open = pkt.kind == IPT_BBP || (open && pkt.kind != IPT_BEP);
 		ipt_packet_text(&pkt, &last, text, sizeof(text));
 		got = snprintf(len < n ? buf + len : NULL, len < n ? n - len : 0, "%s%s%s%s",
 			       len ? "; " : "", ipt_packet_name(pkt.kind), text[0] ? " " : "",
 			       text);
+		len += got > 0 ? (size_t)got : 0;
+	}
+	if (open) {	/* a block without its BEP */
+		int got = snprintf(len < n ? buf + len : NULL, len < n ? n - len : 0,
+				   "; incomplete");
+
 		len += got > 0 ? (size_t)got : 0;
 	}
 	return len;
