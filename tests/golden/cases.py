@@ -77,7 +77,7 @@ def short(r):
         return s + (" taken" if r.get("taken") else "") + time
     rest = []
     for k, v in r.items():
-        if k in SKIP or k in ("off", "time", "ticks", "trace_id") or v is False:
+        if (k in SKIP and (t, k) != ("aspace", "id")) or k in ("off", "time", "ticks", "trace_id") or v is False:
             continue
         rest.append("%s=%s" % (k, v[2:] if isinstance(v, str) and v.startswith("0x") else v))
     return " ".join([t] + rest) + time
