@@ -230,11 +230,13 @@ static int handle(struct hwt_calls *c, const struct hwt_event *ev)
 	switch (ev->type) {
 	case HWT_EV_CALL:
 		t->away = AWAY_NO;
+		t->off_addr = HWT_NO_ADDR;
 		rc = on_call(c, t, ev);
 		break;
 	case HWT_EV_RETURN:
 		t->away = AWAY_NO;
 		t->left = false;
+		t->off_addr = HWT_NO_ADDR;
 		return on_return(c, t, ev);
 	case HWT_EV_ERET:
 		if (t->left)

@@ -121,6 +121,18 @@ static uint8_t why_elsewhere(const struct frame *f, uint64_t addr)
 		HWT_WHY_UNWIND;
 }
 
+/*
+ * A filter left the callee out: tracing starts again where its frame returns to. Where it had
+ * stopped, or goes on as before, it is an interruption of this function.
+ */
+static bool is_back(const struct thread *t, const struct hwt_event *ev)
+{
+	const struct frame *f = t->n ? &t->v[t->n - 1] : NULL;
+
+	return f && !f->exc && !f->any && f->ret != HWT_NO_ADDR && f->ret == ev->u.at.addr &&
+		!(ev->flags & HWT_F_RESUMED) && ev->u.at.addr != t->off_addr;
+}
+
 /* Tracing starts again after an exception whose handler was not seen. */
 static void back_from_exception(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 {
@@ -154,6 +166,10 @@ int exc_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 	i = find_interrupted(t, addr);
 	if (i >= 0) {
 		came_back(c, t, ev, (uint32_t)i, addr, HWT_WHY_RETURN);
+		return 0;
+	}
+	if (away == AWAY_NO && is_back(t, ev)) {
+		stack_unwind(c, t, t->n - 1, HWT_WHY_RETURN, HWT_WHY_RETURN, ev);
 		return 0;
 	}
 	if (away == AWAY_EXC)

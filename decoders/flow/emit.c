@@ -221,13 +221,26 @@ static void hold(struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
 		c->held[c->nheld++] = *ev;
 }
 
-static void edge_of(struct emit_cpu *c, const struct hwt_event *ev)
+/* "br x30": the architecture calls it a jump, but hand-written code returns with it. */
+static bool jumps_back(const struct emit *e, const struct hwt_event *ev)
+{
+	static const uint8_t br_x30[] = { 0xc0, 0x03, 0x1f, 0xd6 };
+	struct hwt_where w = where(ev);
+	uint8_t code[4];
+
+	return ev->u.range.kind == HWT_INSN_IJUMP && ev->u.range.isa == HWT_ISA_A64 &&
+		hwt_image_read(e->image, &w, ev->u.range.last, code, sizeof(code)) == 4 &&
+		!memcmp(code, br_x30, sizeof(code));
+}
+
+static void edge_of(const struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
 {
 	struct hwt_event *p = &c->pending;
+	unsigned kind = jumps_back(e, ev) ? HWT_INSN_RETURN : ev->u.range.kind;
 	uint16_t type = HWT_EV_CALL;
 	uint8_t flags = 0;
 
-	switch (ev->u.range.kind) {
+	switch (kind) {
 	case HWT_INSN_CALL:
 	case HWT_INSN_ICALL:
 	case HWT_INSN_FAR_CALL:
@@ -257,7 +270,7 @@ static void edge_of(struct emit_cpu *c, const struct hwt_event *ev)
 	p->u.edge.from = ev->u.range.last;
 	p->u.edge.to = HWT_NO_ADDR;
 	p->u.edge.isa = ev->u.range.isa;
-	p->u.edge.kind = ev->u.range.kind;
+	p->u.edge.kind = (uint8_t)kind;
 	p->u.edge.last_size = ev->u.range.last_size;
 	p->u.edge.trace_id = ev->u.range.trace_id;
 }
@@ -270,7 +283,7 @@ void emit_range(struct emit *e, unsigned slot, const struct hwt_event *ev)
 		return;
 	if (e->want.level == HWT_LEVEL_CALLS) {
 		settle(e, &e->cpus[slot], ev->u.range.first);
-		edge_of(&e->cpus[slot], ev);
+		edge_of(e, &e->cpus[slot], ev);
 		return;
 	}
 	push(e, ev);

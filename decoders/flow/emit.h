@@ -9,10 +9,10 @@
  *
  * HWT_LEVEL_HOLES: GAP only. HWT_LEVEL_CALLS: CALL and RETURN made of ranges (FAR_CALL and
  * FAR_RETURN too, the latter with HWT_F_INTR; a jump to another function's first instruction is a
- * CALL with HWT_F_TAIL), and as they are ON, OFF, GAP, EXCEPTION, ERET, ASPACE, TX, NOPATH and
- * SCHED_SWITCH; no CALL is made of an EXCEPTION. ON, ERET and EXCEPTION without address get it from
- * the range that comes next. HWT_LEVEL_RANGES and HWT_LEVEL_INSNS:
- * everything; ranges are expanded to instructions above the flow layer.
+ * CALL with HWT_F_TAIL; "br x30" of A64 is a RETURN), and as they are ON, OFF, GAP, EXCEPTION,
+ * ERET, ASPACE, TX, NOPATH and SCHED_SWITCH; no CALL is made of an EXCEPTION. ON, ERET and
+ * EXCEPTION without address get it from the range that comes next. HWT_LEVEL_RANGES and
+ * HWT_LEVEL_INSNS: everything; ranges are expanded to instructions above the flow layer.
  */
 #include <stdbool.h>
 

@@ -336,6 +336,23 @@ static void signals(void **state)
 	       CALL(1, 0x1010, 0x2000), OFF(2, 0x5000), ON(3, 0x6000), RET(4, 0x2010, 0x1015));
 }
 
+/* Only some functions are traced: the others are calls that lead nowhere. */
+static void filters(void **state)
+{
+	/* Arm tells no end of tracing, only that it starts again */
+	EXPECT("+2000@0:call +" NOWHERE "@1:call -" NOWHERE "@1:ret +" NOWHERE "@1:call -"
+	       NOWHERE "@1:ret -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, HWT_NO_ADDR), ON(3, 0x2015),
+	       CALL(4, 0x2020, HWT_NO_ADDR), ON(5, 0x2025), RET(6, 0x2030, 0x1015));
+	EXPECT("+2000@0:call +6000@1:call -6000@1:ret -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x6000), OFF(2, 0x6000), ON(3, 0x2015),
+	       RET(6, 0x2030, 0x1015));
+	/* recursive, stopped where the outer one is returned to: nothing is left */
+	EXPECT("+2000@0:call +2000@1:call -2000@1:ret -2000@0:ret",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x2000), OFF(3, 0x2015), ON(4, 0x2015),
+	       RET(5, 0x2020, 0x2015), RET(6, 0x2030, 0x1015));
+}
+
 static void holes(void **state)
 {
 	EXPECT("+2000@0:call gap -2000@0:ret~ +3000@0:call -3000@0:ret",
@@ -521,7 +538,8 @@ int main(void)
 		cmocka_unit_test(tails), cmocka_unit_test(interrupts), cmocka_unit_test(syscalls),
 		cmocka_unit_test(untraced_handlers), cmocka_unit_test(traced_handlers),
 		cmocka_unit_test(arm_signals),
-		cmocka_unit_test(signals), cmocka_unit_test(holes), cmocka_unit_test(threads),
+		cmocka_unit_test(signals), cmocka_unit_test(filters),
+		cmocka_unit_test(holes), cmocka_unit_test(threads),
 		cmocka_unit_test(no_symbols), cmocka_unit_test(durations), cmocka_unit_test(deep),
 		cmocka_unit_test(nesting),
 	};

@@ -10,6 +10,8 @@
 
 #include "../../../../decoders/flow/emit.h"
 
+#define BR_X30 0x1204
+
 /*
  * A tiny world in place of the image, so that the test alone says what the code is: functions of
  * 0x100 bytes at 0x1000, 0x1100 and 0x1200; every instruction is two bytes, memory ends at 0x1300.
@@ -22,6 +24,8 @@ int hwt_image_read(const struct hwt_image *img, const struct hwt_where *w, uint6
 	if (n > 0x1300 - addr)
 		n = 0x1300 - addr;
 	memset(buf, 0x90, n);
+	if (addr == BR_X30 && n >= 4)
+		memcpy(buf, "\xc0\x03\x1f\xd6", 4);
 	return (int)n;
 }
 
@@ -187,6 +191,27 @@ static void test_calls(void **state)
 	emit_fini(&e);
 }
 
+static void test_return_by_jump(void **state)
+{
+	struct hwt_event ev = event(HWT_EV_RANGE, 1);
+
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
+	ev.u.range.isa = HWT_ISA_A64;
+	ev.u.range.kind = HWT_INSN_IJUMP;
+	ev.u.range.first = 0x1200;
+	ev.u.range.last = BR_X30;
+	ev.u.range.last_size = 4;
+	emit_range(&e, 0, &ev);
+	range(2, 0x1008, 0x1010, HWT_INSN_OTHER);
+	edge(HWT_EV_RETURN, 0, BR_X30, 0x1008);
+	/* through another register it stays a jump */
+	ev.u.range.last = BR_X30 + 4;
+	emit_range(&e, 0, &ev);
+	range(3, 0x1008, 0x1010, HWT_INSN_OTHER);
+	none();
+	emit_fini(&e);
+}
+
 static void test_order_behind_an_edge(void **state)
 {
 	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
@@ -345,7 +370,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_holes), cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_order_behind_an_edge),
-		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_return_by_jump), cmocka_unit_test(test_places),
 		cmocka_unit_test(test_interest),
 	};
 
