@@ -253,17 +253,18 @@ static const uint8_t unit[] = {
 	0x05, START, 0xf7, 0xda, 0x00, 0x07, 0xf7, START, 0xf6, 0xf8, 0x00, 0x03, START, 0xfc,
 };
 
-/* @k bytes of the unit in each frame, the rest of it is of the null source. @k is odd, or 14. */
+/* At most @k bytes of the unit in each frame, @k is odd; the rest of it is of the null source. */
 static size_t frames(uint8_t *out, size_t k)
 {
-	size_t n = 0;
+	size_t n = 0, len;
 
-	for (size_t at = 0; at < sizeof(unit); at += k) {
+	for (size_t at = 0; at < sizeof(unit); at += len) {
 		uint8_t *f = out + n;
 
 		memset(f, 0, 16);
 		f[0] = ID << 1 | 1;
-		for (size_t i = 0; i < k && at + i < sizeof(unit); i++) {
+		len = sizeof(unit) - at < k ? ((sizeof(unit) - at - 1) | 1) : k;
+		for (size_t i = 0; i < len; i++) {
 			uint8_t v = unit[at + i];
 
 			f[1 + i] = v;
@@ -272,8 +273,7 @@ static size_t frames(uint8_t *out, size_t k)
 				f[15] |= (uint8_t)((v & 1) << (1 + i) / 2);
 			}
 		}
-		if (k < 14)	/* the null source from here on */
-			f[1 + (at + k <= sizeof(unit) ? k : (sizeof(unit) - at) | 1)] = 1;
+		f[1 + len] = 1;	/* the null source from here on */
 		n += 16;
 	}
 	return n;
@@ -289,10 +289,7 @@ static void config(const char *framing)
 	write_file("conf", text, strlen(text));
 }
 
-/*
- * Code is not there, so each atom is a hole that names its address: the decoder's state shows. The
- * last bytes of the unit are whole packets, and what follows in the last frame is not of it.
- */
+/* Code is not there, so each atom is a hole that names its address: the decoder's state shows. */
 static void test_frames(void **state)
 {
 	static const size_t pieces[] = { 1, 3, 5, 7, 9, 11, 13 };
