@@ -63,7 +63,7 @@ TOOL_BIN  := $(patsubst %.c,$(O)/%,$(TOOL_SRC))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all lib cli deps unit check check-all check-arm64 san-bins cover cover-bins fuzz fuzzers bench demo install uninstall clean layers analyze style FORCE
+.PHONY: all lib cli deps unit check check-all check-arm64 san-bins cover cover-bins damage-long fuzz fuzzers bench demo install uninstall clean layers analyze style FORCE
 
 all: lib cli
 
@@ -173,6 +173,11 @@ style:
 demo: deps
 	@$(MAKE) --no-print-directory O=$(O) cli
 	@HWTRACE=$(O)/hwtrace sh fixtures/demo.sh
+
+# all offsets of small inputs, many of large ones: an hour of CPU
+damage-long: deps $(O)/hwtrace
+	@$(MAKE) --no-print-directory O=$(SAN_O) SAN=address,undefined $(SAN_O)/tests/tools/damage
+	@LONG=1 O=$(O) SAN_O=$(SAN_O) sh tests/golden/damage.sh
 
 # each target RUNS times under libFuzzer with sanitizers; TARGETS="pt elf" for some of them
 RUNS      ?= 1000000
