@@ -16,6 +16,7 @@
 #include "ipt_bridge.h"
 #include "ipt_code.h"
 #include "ipt_owner.h"
+#include "ipt_rets.h"
 #include "ipt_scan.h"
 
 #define IMAGES		16	/* versions of address spaces kept */
@@ -87,6 +88,8 @@ struct flow_ipt {
 	uint32_t quiet, next_mark;
 	unsigned nheld;
 	struct hwt_event held[HELD];
+	struct ipt_rets rets;
+	bool at_ret;			/* after a RET that may be where tracing was switched off */
 	uint16_t cbr;			/* last ratio told */
 	unsigned steps;
 	struct pt_block block;
@@ -505,6 +508,8 @@ static unsigned cause_of(enum pt_error_code code)
 static void start_at(struct flow_ipt *f, uint64_t off)
 {
 	moved(f);
+	ipt_rets_start(&f->rets);
+	f->at_ret = false;
 	f->block = (struct pt_block){ 0 };
 	f->status = pt_blk_sync_set(f->dec, off);
 	f->tracing = f->status >= 0 && !(f->status & pts_ip_suppressed);
@@ -777,8 +782,61 @@ static bool shown(struct flow_ipt *f)
 	}
 }
 
+static void called(struct flow_ipt *f, const struct pt_block *b)
+{
+	struct hwt_where w = where(f);
+	const struct ipt_code_insn *in = ipt_code_at(&f->code, f->image, &w, f->cur->gen,
+						     isa_of(b->mode), b->end_ip);
+	uint64_t ret = b->end_ip + (b->truncated ? b->size : in->size);
+
+	if (in->kind != HWT_INSN_CALL || in->target != ret)
+		ipt_rets_call(&f->rets, ret);
+}
+
+/* What told the library where the RET leads that it went over from @off on. */
+static void returned(struct flow_ipt *f, uint64_t off)
+{
+	uint64_t end = at(f);
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+	int n;
+
+	for (; off < end; off += (unsigned)n) {
+		n = ipt_packet_decode(&pkt, &ctx, bytes_at(f, off), end - off);
+		if (n < 0)
+			break;
+		switch (pkt.kind) {
+		case IPT_TIP:
+			ipt_rets_return(&f->rets, false);
+			return;
+		case IPT_TIP_PGD:	/* the next step tells whether it is for the RET */
+			f->at_ret = true;
+			return;
+		case IPT_TNT8: case IPT_TNT64: case IPT_FUP:
+			off = end;
+			n = 0;
+			break;
+		}
+	}
+	f->at_ret = true;
+}
+
+/*
+ * Flow went on behind a RET, by a TNT bit. False if the library took the address from a call that
+ * is over: it is in no packet.
+ */
+static bool return_holds(struct flow_ipt *f)
+{
+	if (!f->at_ret)
+		return true;
+	f->at_ret = false;
+	return ipt_rets_return(&f->rets, true);
+}
+
 static void step_block(struct flow_ipt *f)
 {
+	uint64_t off = at(f), ret = f->block.end_ip;
+
 	if (f->timed || f->due != HWT_TIME_UNKNOWN)
 		take_time(f);
 	if (overdue(f))
@@ -794,9 +852,17 @@ static void step_block(struct flow_ipt *f)
 		broken(f, HWT_GAP_BREAK, 0, HWT_NO_ADDR);
 		return;
 	}
+	if (!return_holds(f)) {
+		broken(f, HWT_GAP_NO_RETURN, 0, ret);
+		return;
+	}
 	if (!shown(f))
 		return;
 	walked(f, &f->block, f->status >= 0);
+	if (f->status >= 0 && f->block.iclass == ptic_call)
+		called(f, &f->block);
+	else if (f->status >= 0 && f->block.iclass == ptic_return)
+		returned(f, off);
 	if (f->status >= 0 && endless(f, &f->block)) {
 		f->nheld = 0;
 		broken(f, HWT_GAP_NO_PROGRESS, 0, f->block.ip);
@@ -972,6 +1038,7 @@ static void overflow(struct flow_ipt *f, bool on)
 	uint64_t ovf = ipt_next_ovf(span_of(f), f->ovf, end, f->cfg.errata.skd007);
 
 	f->tracing = on;
+	ipt_rets_overflow(&f->rets);
 	f->ovf = ovf < end ? ovf + 2 : end;
 	foreign(f, at(f), true);	/* the overflow may have taken the FUP they wait for */
 	ipt_owner_lost(&f->owner);
@@ -1071,6 +1138,14 @@ static void step_event(struct flow_ipt *f)
 	}
 	release(f);
 	moved(f);
+	if (f->at_ret && e.type == ptev_disabled) {
+		f->at_ret = false;
+		ipt_rets_return(&f->rets, false);
+	}
+	if (!return_holds(f)) {
+		broken(f, HWT_GAP_NO_RETURN, 0, f->block.end_ip);
+		return;
+	}
 	if (e.has_tsc)
 		take_tsc(f, e.tsc);
 	while (emit_room(&f->emit) > ROOM && overdue(f))
@@ -1295,9 +1370,9 @@ static void set_config(struct flow_ipt *f, const struct trace_cfg *c)
 	struct pt_config *p = &f->cfg;
 
 	pt_config_init(p);
-	/* blocks that are ranges: without direct calls and jumps inside */
-	if (f->emit.want.level > HWT_LEVEL_HOLES)
-		p->flags.variant.block.end_on_call = p->flags.variant.block.end_on_jump = 1;
+	/* blocks that are ranges: without direct calls and jumps inside; calls are counted */
+	p->flags.variant.block.end_on_call = 1;
+	p->flags.variant.block.end_on_jump = f->emit.want.level > HWT_LEVEL_HOLES;
 	if (!c)
 		return;
 	if (c->r.pt.family) {

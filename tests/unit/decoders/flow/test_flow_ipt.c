@@ -517,6 +517,48 @@ static void test_levels(void **state)
 	ptflow_fini(&pf);
 }
 
+/*
+ * Two calls, then a RET that goes elsewhere: it used up the entry of the second call, so that a
+ * compressed RET leads behind the first. Over an overflow no RET is compressed. Either way 401015
+ * did not run.
+ */
+static void test_stale_returns(void **state)
+{
+	static uint8_t b[256];
+
+	for (int ovf = 0; ovf < 2; ovf++) {
+		struct ptenc e;
+
+		ptflow_init(&pf);
+		ptflow_code(&pf, HWT_NONE, 0x401000, "e80b000000 90 7500 90");
+		ptflow_code(&pf, HWT_NONE, 0x401010, "e80b000000 90 7500 90");
+		ptflow_code(&pf, HWT_NONE, 0x401020, "7500 c3");
+		ptflow_code(&pf, HWT_NONE, 0x401030, "c3");
+		ptenc_init(&e, b, sizeof(b));
+		ptenc_psb_plus(&e, 0x401000, true);
+		ptenc_tnt(&e, "N");
+		if (ovf) {
+			ptenc_ovf(&e);
+			ptenc_ip(&e, PTENC_FUP, 0x401030, PTENC_64);
+		} else {
+			ptenc_tip(&e, 0x401030);
+		}
+		ptenc_tnt(&e, "TNT");
+		assert_false(e.full);
+		ptflow_span(&pf, b, e.n);
+		ptflow_run(&pf, text, sizeof(text));
+		assert_non_null(strstr(text, "401020-401020 1 branch\n"));
+		assert_null(strstr(text, "401015"));
+		assert_null(strstr(text, "401005"));
+		assert_non_null(strstr(text, "401030-401030 1 return\ngap no-return "));
+		pf.want.level = HWT_LEVEL_HOLES;
+		pf.buf.nspans = 0;
+		ptflow_span(&pf, b, e.n);
+		assert_non_null(strstr(ptflow_run(&pf, text, sizeof(text)), "gap no-return "));
+		ptflow_fini(&pf);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -525,7 +567,7 @@ int main(void)
 		cmocka_unit_test(test_event_trace), cmocka_unit_test(test_no_progress),
 		cmocka_unit_test(test_hole_in_the_image), cmocka_unit_test(test_idle_loop),
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_zeros_before),
-		cmocka_unit_test(test_levels),
+		cmocka_unit_test(test_levels), cmocka_unit_test(test_stale_returns),
 	};
 
 	return ptflow_missing() ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
