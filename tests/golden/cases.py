@@ -185,7 +185,8 @@ def run(tool, tmp, c, cmd, opts):
                 f.write(c.files.get(o[1:]) or hexfile("fixtures/cases/elf.hex")[o[1:]])
             o = os.path.join(tmp, o[1:])
         args.append(o)
-    p = subprocess.run(args, capture_output=True, timeout=60)
+    env = dict(os.environ, LSAN_OPTIONS="print_suppressions=0")
+    p = subprocess.run(args, capture_output=True, timeout=60, env=env)
     return p.returncode, p.stdout.decode(), p.stderr.decode()
 
 
