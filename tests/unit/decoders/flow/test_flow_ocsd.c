@@ -286,6 +286,39 @@ static void test_exception(void **state)
 	stop(&r);
 }
 
+static void words(struct run *r, uint64_t at, uint32_t w)
+{
+	assert_int_equal(image_add_bytes(r->image, HWT_NONE, 0, at, &w, sizeof(w), NULL), 0);
+}
+
+/* What the library has no words for: a system call, and a return from exception of A32. */
+static void test_far(void **state)
+{
+	const struct hwt_event *e;
+	struct run r;
+
+	start(&r, S "f7" "06059d0300080880ffffff", FRAMING_NONE);
+	words(&r, L + 8, 0xd4000001);		/* svc #0 */
+	decode(&r, EVENTS);
+	e = nth(&r, HWT_EV_RANGE, 1);
+	assert_int_equal(e->u.range.last, L + 8);
+	assert_int_equal(e->u.range.kind, HWT_INSN_FAR_CALL);
+	assert_int_equal(nth(&r, HWT_EV_EXCEPTION, 0)->u.exc.number, 2);
+	assert_int_equal(nth(&r, HWT_EV_EXCEPTION, 0)->u.exc.from, L + 12);
+	stop(&r);
+	/* context: AArch32; addresses of 32 bits */
+	start(&r, "000000000000000000000080010100048100" "9a00400000" "f7" "9a04400000" "f7",
+	      FRAMING_NONE);
+	words(&r, 0x8000, 0xe25ef004);		/* subs pc, lr, #4 */
+	words(&r, 0x8010, 0xe12fff13);		/* bx r3 */
+	decode(&r, EVENTS);
+	assert_int_equal(nth(&r, HWT_EV_RANGE, 0)->u.range.isa, HWT_ISA_A32);
+	assert_int_equal(nth(&r, HWT_EV_RANGE, 0)->u.range.kind, HWT_INSN_FAR_RETURN);
+	assert_int_equal(nth(&r, HWT_EV_RANGE, 1)->u.range.last, 0x8010);
+	assert_int_equal(nth(&r, HWT_EV_RANGE, 1)->u.range.kind, HWT_INSN_IJUMP);
+	stop(&r);
+}
+
 static void test_before_sync(void **state)
 {
 	struct run r;
@@ -714,7 +747,7 @@ int main(void)
 		cmocka_unit_test(test_ts_zero),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_discard),
-		cmocka_unit_test(test_exception),
+		cmocka_unit_test(test_exception), cmocka_unit_test(test_far),
 		cmocka_unit_test(test_before_sync),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_reserved),
