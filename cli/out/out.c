@@ -123,9 +123,16 @@ void out_bytes(struct out *o, const uint8_t *p, size_t n)
 
 void out_tab(struct out *o, unsigned col)
 {
-	do
-		out_ch(o, ' ');
-	while (o->flushed + o->n - o->line < col);
+	uint64_t at = o->flushed + o->n - o->line;
+	unsigned n = at < col ? col - (unsigned)at : 1;
+
+	if (n > OUT_BUF - o->n) {
+		while (n--)
+			out_ch(o, ' ');
+		return;
+	}
+	memset(o->buf + o->n, ' ', n);
+	o->n += n;
 }
 
 void out_fmt(struct out *o, const char *fmt, ...)
@@ -185,16 +192,29 @@ static bool unsafe(int32_t c)
 		(c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
+/* Bytes of @s before the first that is no printable ASCII or is one of @but. */
+static size_t plain(const char *s, const char *but)
+{
+	size_t n = 0;
+
+	while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != but[0] && s[n] != but[1])
+		n++;
+	return n;
+}
+
 void out_safe(struct out *o, const char *s)
 {
 	int32_t c;
 
-	while (*s) {
-		unsigned n = out_utf8(s, &c);
+	for (;;) {
+		unsigned n = (unsigned)plain(s, "\x7f\x7f");
 
-		if (c >= 0x20 && c < 0x7f) {
-			out_ch(o, *s);
-		} else if (c < 0 || (c < 0x80 && unsafe(c))) {
+		out_mem(o, s, n);
+		s += n;
+		if (!*s)
+			return;
+		n = out_utf8(s, &c);
+		if (c < 0 || (c < 0x80 && unsafe(c))) {
 			out_str(o, "\\x");
 			out_hex(o, (unsigned char)*s, 2);
 		} else if (unsafe(c)) {
@@ -213,9 +233,14 @@ void out_json_str(struct out *o, const char *s)
 	int32_t c;
 
 	out_ch(o, '"');
-	while (*s) {
-		unsigned n = out_utf8(s, &c);
+	for (;;) {
+		unsigned n = (unsigned)plain(s, "\"\\");
 
+		out_mem(o, s, n);
+		s += n;
+		if (!*s)
+			break;
+		n = out_utf8(s, &c);
 		if (c < 0) {
 			out_str(o, "\\ufffd");
 		} else if (c == '"' || c == '\\') {

@@ -128,15 +128,23 @@ static void find_tick_zero(struct show *v)
 /* "+1240 cs": ticks since the first timestamp of the capture; another core may be earlier. */
 static void time_ticks(struct show *v, const struct hwt_event *ev)
 {
-	char buf[24];
+	char buf[24], *end = buf + sizeof(buf), *p = end;
+	uint64_t t;
 	bool early;
 
 	if (v->tick_zero == HWT_TIME_UNKNOWN)
 		find_tick_zero(v);
 	early = ev->time < v->tick_zero;
-	snprintf(buf, sizeof(buf), "%s%llu", early ? "-" : v->tick_zero ? "+" : "",
-		 (unsigned long long)(early ? v->tick_zero - ev->time : ev->time - v->tick_zero));
-	out_fmt(v->o, "%12s %s", buf, ev->clock == HWT_CLOCK_TSC ? "tsc" : "cs");
+	t = early ? v->tick_zero - ev->time : ev->time - v->tick_zero;
+	do
+		*--p = (char)('0' + t % 10);
+	while (t /= 10);
+	if (early || v->tick_zero)
+		*--p = early ? '-' : '+';
+	while (end - p < 12)
+		*--p = ' ';
+	out_mem(v->o, p, (size_t)(end - p));
+	out_str(v->o, ev->clock == HWT_CLOCK_TSC ? " tsc" : " cs");
 }
 
 /* An instant is an interval: its earliest end and, where it is not a point, how long it is. */

@@ -15,7 +15,7 @@ void maps_forget(struct hwt_image *img)
 		return;
 	img->warm = false;
 	memset(img->reads, 0, sizeof(img->reads));
-	memset(img->entries, 0, sizeof(img->entries));
+	memset(img->names, 0, sizeof(img->names));
 }
 
 struct aspace *maps_find_space(const struct hwt_image *img, int32_t pid)

@@ -114,7 +114,7 @@ struct spot {
 };
 
 #define READ_CACHE	64	/* slots; powers of two */
-#define ENTRY_CACHE	1024
+#define SYM_CACHE	4096
 #define FORKS_MAX	256	/* steps from child to parent that a question takes */
 
 struct read_slot {
@@ -125,11 +125,16 @@ struct read_slot {
 	uint8_t used;		/* 1: bytes, 2: nothing there */
 };
 
-struct entry_slot {
-	uint64_t addr, t0, t1, func;
+/* The function at @addr. */
+struct sym_slot {
+	uint64_t addr;
+	uint64_t t0, t1;	/* instants, both included, with the same answer */
+	struct sym *sym;	/* NULL: none */
+	const char *module;
+	uint64_t start;		/* run time */
 	uint32_t space;
 	int32_t pid;
-	uint8_t used, is;
+	bool used, is_entry;	/* as image_entry() says */
 };
 
 #define MODULE_HASH	1024
@@ -154,9 +159,9 @@ struct hwt_image {
 	bool other_clock;	/* times of jitdump files are not on the base clock */
 	struct symtab kallsyms;
 	struct read_slot reads[READ_CACHE];
-	struct entry_slot entries[ENTRY_CACHE];
+	struct sym_slot names[SYM_CACHE];
 	uint64_t finds;		/* calls of hwt_image_find() */
-	bool warm;		/* something is in @reads or @entries */
+	bool warm;		/* something is in @reads or @names */
 };
 
 /* maps.c */

@@ -157,15 +157,8 @@ static int link_of(const struct spot *s, uint64_t addr, uint64_t *out)
 	return p->mod->obj && obj_link(p->mod->obj, p->file_off + delta, out);
 }
 
-struct symhit {
-	struct sym *sym;
-	const char *module;
-	uint64_t start;		/* run time */
-	uint64_t t0, t1;	/* instants, both included, with the same answer */
-};
-
 static bool in_file(struct hwt_image *img, const struct spot *s, uint64_t addr,
-		    struct symhit *out)
+		    struct sym_slot *out)
 {
 	uint64_t at;
 
@@ -181,7 +174,7 @@ static bool in_file(struct hwt_image *img, const struct spot *s, uint64_t addr,
 }
 
 static bool find(struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
-		 struct symhit *out)
+		 struct sym_slot *out)
 {
 	struct spot map, fn;
 	int is_map = maps_locate(img, w, addr, &map);
@@ -208,6 +201,34 @@ static bool find(struct hwt_image *img, const struct hwt_where *w, uint64_t addr
 	return true;
 }
 
+/*
+ * Compilers move unlikely parts of a function elsewhere and name them "f.cold": they are entered
+ * by a jump that is no call.
+ */
+static bool is_part(const struct sym *s)
+{
+	const char *cold = strstr(s->name, ".cold");
+
+	return cold && (!cold[5] || cold[5] == '.');
+}
+
+/* find(), remembered: listings and call trees ask for the same places again and again. */
+static const struct sym_slot *sym_at(struct hwt_image *img, const struct hwt_where *w,
+				     uint64_t addr)
+{
+	struct sym_slot *e = &img->names[(addr ^ addr >> 12 ^ (uint32_t)w->pid) % SYM_CACHE];
+
+	if (e->used && e->addr == addr && e->pid == w->pid && e->space == w->space &&
+	    w->time >= e->t0 && w->time <= e->t1)
+		return e;
+	*e = (struct sym_slot){ .addr = addr, .space = w->space, .pid = w->pid, .used = 1 };
+	if (!find(img, w, addr, e))
+		e->sym = NULL;
+	e->is_entry = e->sym && e->start == addr && !is_part(e->sym);
+	img->warm = true;
+	return e;
+}
+
 /* Without the version of a dynamic symbol; "name" itself if memory is short. */
 static const char *shown(struct hwt_image *img, struct sym *s)
 {
@@ -230,43 +251,21 @@ static const char *shown(struct hwt_image *img, struct sym *s)
 int hwt_image_symbol(struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
 		     struct hwt_symbol *out)
 {
-	struct symhit h;
+	const struct sym_slot *h = sym_at(img, w, addr);
 
-	if (!find(img, w, addr, &h))
+	if (!h->sym)
 		return 0;
-	*out = (struct hwt_symbol){ .name = shown(img, h.sym), .module = h.module,
-				    .start = h.start, .size = h.sym->size };
+	*out = (struct hwt_symbol){ .name = shown(img, h->sym), .module = h->module,
+				    .start = h->start, .size = h->sym->size };
 	return 1;
-}
-
-/*
- * Compilers move unlikely parts of a function elsewhere and name them "f.cold": they are entered
- * by a jump that is no call.
- */
-static bool is_part(const struct sym *s)
-{
-	const char *cold = strstr(s->name, ".cold");
-
-	return cold && (!cold[5] || cold[5] == '.');
 }
 
 int image_entry(struct hwt_image *img, const struct hwt_where *w, uint64_t addr, uint64_t *func)
 {
-	struct entry_slot *e = &img->entries[(addr ^ addr >> 10 ^ (uint32_t)w->pid) % ENTRY_CACHE];
-	struct symhit h;
-	bool found;
+	const struct sym_slot *h = sym_at(img, w, addr);
 
-	if (!e->used || e->addr != addr || e->pid != w->pid || e->space != w->space ||
-	    w->time < e->t0 || w->time > e->t1) {
-		found = find(img, w, addr, &h);
-		img->warm = true;
-		*e = (struct entry_slot){ .addr = addr, .t0 = h.t0, .t1 = h.t1, .used = 1,
-					  .func = found ? h.start : HWT_NO_ADDR,
-					  .is = found && h.start == addr && !is_part(h.sym),
-					  .space = w->space, .pid = w->pid };
-	}
-	*func = e->func;
-	return e->is;
+	*func = h->sym ? h->start : HWT_NO_ADDR;
+	return h->is_entry;
 }
 
 /* The line of the last entry at or before @addr, as the runtime told it. */
