@@ -18,6 +18,7 @@
 #   file NAME TEXT       a text file; "with --option %NAME" gives it to the tool, or the one of that name in elf.hex
 #   COMMAND EXIT         runs the command; the lines up to the next keyword are what it must do:
 #       -TEXT            prints this line: the short form of a JSON line for list, else a line that contains TEXT
+#       ?TEXT            list: this line is there, whatever else is
 #       !TEXT            standard error has TEXT
 #       ~TEXT            neither output has TEXT
 #
@@ -230,6 +231,9 @@ def one(tool, tmp, c, show):
             for w in want:
                 if not any(w in " ".join(g.split()) for g in got):
                     bad.append(where + "no line with \"%s\":\n    %s" % (w, "\n    ".join(got)))
+        for l in lines:
+            if l[0] == "?" and l[1:] not in got:
+                bad.append(where + "no line \"%s\": %s" % (l[1:], got))
         words = [l[1:] for l in lines if l[0] == "!"]
         for w in words:
             if w not in err:
