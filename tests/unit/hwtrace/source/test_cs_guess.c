@@ -28,6 +28,8 @@ static const uint8_t frames[48] = {
 	0x21, 0xf6, 0xf6, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0x02 };
 static const uint8_t fsync[4] = { 0xff, 0xff, 0xff, 0x7f };
 
+#define FIB2_SIZE 14624		/* bytes of the published file */
+
 static uint8_t buf[4096];
 
 static enum cs_look look(size_t n, struct cs_guess *g)
@@ -132,6 +134,10 @@ static void check(const char *dir)
 
 		if (!b->nspans)
 			continue;
+		if (strstr(dir, "/fib-2/") && b->spans[0].size != FIB2_SIZE) {
+			printf("# left out: %s is not the published file\n", dir);
+			continue;
+		}
 		n = b->spans[0].size & ~(size_t)3;
 		cs_guess(&g, b->spans[0].p, b->spans[0].size);
 		cs_guess_text(&g, text, sizeof(text));
@@ -168,8 +174,10 @@ static void of_others(void **state)
 
 		snprintf(path, sizeof(path), "%s/%s", root ? root : "../shared/captures", sub[i]);
 		n = scandir(path, &v, NULL, alphasort);
-		if (n < 0)
+		if (n < 0) {
+			printf("# captures of others are not here\n");
 			skip();
+		}
 		for (int k = 0; k < n; k++) {
 			snprintf(path, sizeof(path), "%s/%s/%s/in/snapshot.ini",
 				 root ? root : "../shared/captures", sub[i], v[k]->d_name);
