@@ -233,8 +233,8 @@ static void nothing(void **state)
 {
 	static const char *const text[] = { "", "=== snapshot.ini\n", "=== trace.ini\n[x]\n",
 		"=== snapshot.ini\n[device_list]\n1=snapshot.ini\n[trace]\nmetadata=snapshot.ini\n",
-		"=== snapshot.ini\n[trace]\nmetadata=t.ini\n=== t.ini\n[trace_buffers]\nbuffers=b\n"
-		"[b]\nfile=e\n=== e\n" };
+		("=== snapshot.ini\n[trace]\nmetadata=t.ini\n=== t.ini\n[trace_buffers]\n"
+		 "buffers=b\n[b]\nfile=e\n=== e\n") };
 
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
 		assert_int_equal(read_text(text[i]), -HWT_E_FORMAT);
