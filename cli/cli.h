@@ -61,8 +61,10 @@ struct run {
 	struct timespec start, last;
 };
 
-/* Set by SIGINT and SIGTERM. */
-extern volatile sig_atomic_t run_interrupted;
+/* Set by SIGINT and SIGTERM; before there is output they end the program. */
+extern volatile sig_atomic_t run_interrupted, run_has_output;
+
+void sig_init(struct run *r);
 
 /* Output file, pager, colours. 0 or an exit code. */
 int run_output(struct run *r);

@@ -107,21 +107,6 @@ static int unknown_command(const char *word)
 	return EXIT_USAGE;
 }
 
-static void on_signal(int sig)
-{
-	run_interrupted = 1;
-}
-
-static void set_signals(void)
-{
-	/* the second one ends the program at once */
-	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESETHAND };
-
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	signal(SIGPIPE, SIG_DFL);	/* a closed pipe ends the program quietly */
-}
-
 static int usage(struct run *r, const char *cmd)
 {
 	char hint[64];
@@ -164,7 +149,7 @@ int main(int argc, char **argv)
 	static struct run r = { .out = &out, .time_hi = HWT_TIME_UNKNOWN };
 	int n, rc;
 
-	set_signals();
+	sig_init(&r);
 	if (argc > 1 && !strcmp(argv[1], "--version"))
 		argv[1] = "version";	/* what everyone tries first */
 	n = opt_parse(&r.opts, 0, argc, argv);

@@ -11,8 +11,6 @@
 
 #include "cli.h"
 
-volatile sig_atomic_t run_interrupted;
-
 static struct out err_out = { .fd = STDERR_FILENO };
 
 void say(const char *hint, const char *fmt, ...)
@@ -146,6 +144,7 @@ int run_output(struct run *r)
 	bool pages = false;
 
 	out_init(r->out, STDOUT_FILENO);
+	run_has_output = 1;
 	if (file) {
 		int rc = open_output(r, o->output);
 

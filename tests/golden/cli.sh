@@ -183,6 +183,26 @@ grep -q "$(printf '\033')" "$TMP/out" || die "-C always"
 NO_COLOR=1 pt 0 list good.pt
 grep -q "$(printf '\033')" "$TMP/out" && die "colours in a file"
 
+# a file that becomes shorter while it is read: what was before stays, in whole lines
+{ cat "$TMP/good.pt"; head -c 3000000 /dev/zero; } >"$TMP/short.pt"
+{ rc=0; "$HWT" packets --pt "$TMP/short.pt" --cpu 6/79/1 2>"$TMP/err" || rc=$?; echo "rc $rc" >"$TMP/rc"; } | {
+	head -n 5
+	truncate -s 4096 "$TMP/short.pt"
+	cat
+} >"$TMP/out"
+[ "$(cat "$TMP/rc")" = "rc 3" ] || die "input that becomes shorter: $(cat "$TMP/rc" "$TMP/err")"
+says "short.pt: became shorter while it was read [E004]"
+[ "$(tail -c 1 "$TMP/out" | wc -l)" = 1 ] || die "input that becomes shorter: half a line"
+# interrupted while the input is opened, which takes minutes here
+truncate -s 200G "$TMP/long.pt"
+"$HWT" info --pt "$TMP/long.pt" --cpu 6/79/1 >"$TMP/out" 2>"$TMP/err" &
+sleep 0.3
+kill -TERM $!
+rc=0
+wait $! || rc=$?
+[ $rc = 130 ] || die "interrupted while opening: exit $rc"
+rm "$TMP/long.pt"
+
 # on a terminal: pager, colours; a reader that goes away ends the tool quietly
 python3 - "$tool" "$TMP" <<'PY' || exit 1
 import os, pty, subprocess, sys
