@@ -72,18 +72,16 @@ static const char *text(const char *s)
 void hwt_session_info(const struct hwt_session *s, struct hwt_capture_info *out)
 {
 	const struct capture *c = s->cap;
-	struct hwt_map m;
 
 	*out = (struct hwt_capture_info){
 		.format = text(c->format), .path = text(c->path), .time_start = c->time_start,
 		.clock = text(c->clock), .arch = text(c->arch), .host = text(c->host),
 		.release = text(c->release), .cmdline = text(c->cmdline), .cpu = text(c->cpu),
 		.nevents = c->nevents, .nbufs = c->nbufs, .ntasks = machine_tasks(c->machine),
+		.nmaps = image_nmaps(c->image),
 	};
 	for (size_t i = 0; i < c->nfiles; i++)
 		out->size += c->files[i]->scratch ? 0 : c->files[i]->size;
-	while (hwt_image_map_at(c->image, out->nmaps, &m))
-		out->nmaps++;
 }
 
 const char *hwt_session_fact(const struct hwt_session *s, size_t i, const char **value)

@@ -300,6 +300,11 @@ int image_sections(struct hwt_image *img, const struct hwt_where *w, struct imag
 	return rc;
 }
 
+size_t image_nmaps(const struct hwt_image *img)
+{
+	return img->nlist;
+}
+
 int hwt_image_map_at(const struct hwt_image *cimg, size_t i, struct hwt_map *out)
 {
 	struct hwt_image *img = (struct hwt_image *)(uintptr_t)cimg;

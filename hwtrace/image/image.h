@@ -42,6 +42,8 @@ int image_add_elf(struct hwt_image *img, int32_t pid, const char *path, uint64_t
 	struct hwt_diag *diag);
 int image_add_kcore(struct hwt_image *img, const char *path, struct hwt_diag *diag);
 int image_add_kallsyms(struct hwt_image *img, const char *path, struct hwt_diag *diag);
+/* Number of maps that hwt_image_map_at() lists; no file is looked for. */
+size_t image_nmaps(const struct hwt_image *img);
 /* A function of known place without a file (KSYMBOL, perf map, jitdump). */
 int image_add_symbol(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
 	uint64_t size, const char *name);
