@@ -102,10 +102,56 @@ static void start_pager(struct run *r)
 	close(fd[1]);
 }
 
+static bool is_file(const char *path, const struct stat *st)
+{
+	struct stat in;
+
+	return path && !stat(path, &in) && in.st_dev == st->st_dev && in.st_ino == st->st_ino;
+}
+
+/* True if @path lies in the directory @dir, or below. */
+static bool lies_in(const char *path, const char *dir)
+{
+	char *p = realpath(path, NULL), *d = realpath(dir, NULL);
+	size_t n = d ? strlen(d) : 0;
+	bool in = p && d && !strncmp(p, d, n) && p[n] == '/';
+
+	free(p);
+	free(d);
+	return in;
+}
+
+/*
+ * True if @fd, a file at @path that may be overwritten, is one of those that are read: named, open,
+ * or, as not all stay open, anything in the directory that is the input.
+ */
+static bool is_input(const struct run *r, const char *path, int fd)
+{
+	const struct hwt_open_opts *o = &r->opts.open;
+	char name[32];
+	struct stat st;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return false;
+	if ((r->opts.nargs && is_file(r->opts.args[0], &st)) || is_file(o->config, &st) ||
+	    is_file(o->kcore, &st) || is_file(o->kallsyms, &st))
+		return true;
+	for (size_t i = 0; i < o->nelfs; i++)
+		if (is_file(o->elfs[i].path, &st))
+			return true;
+	/* descriptors are given out from the lowest */
+	for (int i = 0; i < fd; i++) {
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", i);
+		if (i != STDOUT_FILENO && i != STDERR_FILENO && is_file(name, &st))
+			return true;
+	}
+	return st.st_size && r->opts.nargs && lies_in(path, r->opts.args[0]);
+}
+
 static int open_output(struct run *r, const char *path)
 {
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC;
-	struct stat in, out;
+	struct stat out;
 	int fd;
 
 	/* a device or a pipe is not overwritten */
@@ -117,10 +163,9 @@ static int open_output(struct run *r, const char *path)
 		    "%s: %s", path, strerror(errno));
 		return EXIT_USAGE;
 	}
-	if (r->opts.nargs && !stat(r->opts.args[0], &in) && !fstat(fd, &out) &&
-	    in.st_dev == out.st_dev && in.st_ino == out.st_ino) {
+	if (is_input(r, path, fd)) {
 		close(fd);
-		say(NULL, "%s: is the input", path);
+		say("another name", "%s: is the input, or part of it", path);
 		return EXIT_USAGE;
 	}
 	if (fstat(fd, &out) == 0 && S_ISREG(out.st_mode) && ftruncate(fd, 0) < 0) {

@@ -171,6 +171,16 @@ cmp "$TMP/l" "$TMP/l1" || die "-f -o"
 pt 2 list good.pt -f -o "$TMP/good.pt"
 says "is the input"
 [ "$(wc -c <"$TMP/good.pt")" = 29 ] || die "the input was overwritten"
+for f in a.out s/cstrace.bin s/a64 s/etm_0.ini; do
+	[ -d "$TMP/s" ] || cp -r fixtures/captures/etm/in "$TMP/s"
+	cksum <"$TMP/$f" >"$TMP/sum"
+	case $f in
+	a.out) pt 2 list good.pt -f -o "$TMP/$f" ;;
+	*) run 2 list -f -o "$TMP/$f" "$TMP/s" ;;
+	esac
+	says "is the input"
+	[ "$(cksum <"$TMP/$f")" = "$(cat "$TMP/sum")" ] || die "$f was overwritten"
+done
 pt 0 list good.pt -o -
 [ -s "$TMP/out" ] || die "-o -"
 pt 0 list good.pt -o /dev/null
