@@ -188,6 +188,7 @@ static const char *a64_hint(unsigned n)
 	case 17: return "psb csync";
 	case 18: return "tsb csync";
 	case 20: return "csdb";
+	case 22: return "clrbhb";
 	case 24: return "paciaz";
 	case 25: return "paciasp";
 	case 26: return "pacibz";
