@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bound.h"
+#include "../decoders/flow/flow.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 
 _Static_assert((BOUND_WINDOW & MASK) == 0, "positions are masked");
 
-/* Events of one CPU that wait for a later time; all have the same one. */
+/* Events of one CPU that wait for a later time, in order. */
 struct lane {
 	int32_t cpu;
 	uint8_t clock;
@@ -32,6 +33,7 @@ struct bound {
 	struct lane lanes[LANES];
 	unsigned next[BOUND_WINDOW];	/* next position in the same lane */
 	bool done[BOUND_WINDOW];
+	uint64_t reach[BOUND_WINDOW];	/* the bound is a time later than this */
 	struct hwt_event ring[BOUND_WINDOW];
 };
 
@@ -59,17 +61,26 @@ static struct lane *lane_of(struct bound *b, const struct hwt_event *ev)
 	return l;
 }
 
-/* The lane's time is over at @time. */
+/* Events of the lane that were over at @time. One that reaches farther holds back the rest. */
 static void close_lane(struct bound *b, struct lane *l, uint64_t time)
 {
-	uint64_t d = time - l->time;
+	while (l->waits && b->reach[l->first & MASK] < time) {
+		struct hwt_event *ev = &b->ring[l->first & MASK];
+		uint64_t d = time - ev->time;
 
-	for (unsigned i = l->first; l->waits; i = b->next[i & MASK]) {
-		b->ring[i & MASK].span = d < HWT_SPAN_UNKNOWN ? (uint32_t)d : HWT_SPAN_UNKNOWN;
-		b->done[i & MASK] = true;
-		if (i == l->last)
+		ev->span = d < HWT_SPAN_UNKNOWN ? (uint32_t)d : HWT_SPAN_UNKNOWN;
+		b->done[l->first & MASK] = true;
+		if (l->first == l->last)
 			l->waits = false;
+		l->first = b->next[l->first & MASK];
 	}
+}
+
+/* The owner is a guess within one interval: a switch, or what is told of it, bounds nothing. */
+static bool bounds(const struct hwt_event *ev)
+{
+	return ev->type != HWT_EV_SCHED_SWITCH &&
+		!(ev->type == HWT_EV_NONE && ev->span == FLOW_REACH_UNKNOWN);
 }
 
 static void add(struct bound *b, const struct hwt_event *ev)
@@ -78,15 +89,18 @@ static void add(struct bound *b, const struct hwt_event *ev)
 	struct lane *l;
 
 	b->ring[pos & MASK] = *ev;
+	b->ring[pos & MASK].span = HWT_SPAN_UNKNOWN;
 	b->done[pos & MASK] = true;
 	if (ev->time == HWT_TIME_UNKNOWN || !(l = lane_of(b, ev)))
 		return;
 	if (ev->time > l->time) {
-		close_lane(b, l, ev->time);
+		if (bounds(ev))
+			close_lane(b, l, ev->time);
 		l->time = ev->time;
 	}
-	if (ev->span != HWT_SPAN_UNKNOWN || ev->time < l->time)
+	if (ev->time < l->time || ev->span == FLOW_REACH_UNKNOWN)
 		return;
+	b->reach[pos & MASK] = ev->time + (ev->span == HWT_SPAN_UNKNOWN ? 0 : ev->span);
 	b->done[pos & MASK] = false;
 	if (l->waits)
 		b->next[l->last & MASK] = pos;

@@ -9,11 +9,10 @@
 #define BOUND_WINDOW 8192	/* events that may wait for the next time of their CPU */
 
 /*
- * Takes @up, also on failure. Sets the span of each event from the next later time of the same
- * CPU in the same
- * clock; events for which none comes within the window keep HWT_SPAN_UNKNOWN. Order stays. Events
- * that
- * are over before @want->time_lo are dropped.
+ * Takes @up, also on failure. Sets the span of each event from the first time of the same
+ * CPU in the same clock that is later than what the event reaches (see struct flow_stream); events
+ * for which none comes within the window get HWT_SPAN_UNKNOWN. Order stays. Events that are over
+ * before @want->time_lo are dropped.
  */
 int bound_new(struct hwt_stream **out, const struct hwt_interest *want, struct hwt_stream *up);
 

@@ -57,17 +57,11 @@ void emit_fini(struct emit *e)
 
 static bool want_time(const struct hwt_interest *w, const struct hwt_event *ev)
 {
-	uint64_t late;
-
 	/* other clocks can not be compared with a window of the base clock */
 	if (ev->time == HWT_TIME_UNKNOWN || ev->clock != HWT_CLOCK_BASE)
 		return true;
-	if (w->time_hi != HWT_TIME_UNKNOWN && ev->time > w->time_hi)
-		return false;
-	if (ev->span == HWT_SPAN_UNKNOWN)
-		return true;
-	late = ev->time + ev->span;
-	return late < ev->time || late >= w->time_lo;
+	/* the lower end needs an upper bound, see struct flow_stream */
+	return w->time_hi == HWT_TIME_UNKNOWN || ev->time <= w->time_hi;
 }
 
 static bool one_of(const int32_t *v, size_t n, int32_t x)
@@ -133,7 +127,9 @@ static void push(struct emit *e, const struct hwt_event *ev)
 		   (ev->time != e->told || ev->cpu != e->told_cpu)) {
 		/* a time that was reached bounds what came before, wanted or not */
 		e->ring[e->head++ % EMIT_RING] = (struct hwt_event){
-			.type = HWT_EV_NONE, .time = ev->time, .span = HWT_SPAN_UNKNOWN,
+			.type = HWT_EV_NONE, .time = ev->time,
+			.span = ev->type == HWT_EV_SCHED_SWITCH ? FLOW_REACH_UNKNOWN :
+				HWT_SPAN_UNKNOWN,
 			.clock = ev->clock, .cpu = ev->cpu, .pid = HWT_NONE, .tid = HWT_NONE,
 			.src = ev->src, .off = ev->off,
 		};

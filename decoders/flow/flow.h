@@ -21,7 +21,15 @@ struct flow_args {
 	uint32_t src;				/* index of the buffer */
 };
 
-/* Every flow stream starts with this, so that its work can be asked for. */
+/*
+ * Every flow stream starts with this, so that its work can be asked for.
+ *
+ * @time of its events is a true lower bound. @span is not the upper one, which flow can not know
+ * yet, but how far the event reaches at least: the time in force at the last packet that proves
+ * it. The first later time of the same CPU that is past time + span is an upper bound;
+ * HWT_SPAN_UNKNOWN is 0. correlate/bound.c makes the real span of it.
+ */
+#define FLOW_REACH_UNKNOWN	(HWT_SPAN_UNKNOWN - 1)	/* no packet proves its end */
 struct flow_stream {
 	struct hwt_stream s;
 	struct hwt_flow_stats stats;

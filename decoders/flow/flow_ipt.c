@@ -81,7 +81,16 @@ struct flow_ipt {
 	/* time */
 	uint64_t tsc;			/* never decreases on a CPU; HWT_TIME_UNKNOWN */
 	uint64_t since;			/* it when flow broke */
-	uint64_t ns_of, ns;		/* @tsc that was converted last */
+	/*
+	 * A trace unit keeps branches back until a packet is full or must be sent, but not the
+	 * timing packets between: what a packet decides is only surely later than the packet
+	 * before it.
+	 */
+	uint64_t lo;			/* what flow does now is not earlier; at most @tsc */
+	uint64_t sent;			/* time in force at the last packet that was used */
+	uint64_t pkt;			/* the library looks at this one, HWT_NO_OFF: any */
+	bool kept;			/* TIPs that come now may be as old as the TNT before */
+	uint64_t ns_of, ns, lo_of, lo_ns;	/* @tsc and @lo that were converted last */
 	uint64_t due;			/* ticks at which the owner or the image may change */
 	/* blocks since a packet was needed */
 	uint64_t mark, mark_off;	/* one of them: its address, its place in the span */
@@ -123,21 +132,49 @@ static uint64_t at(const struct flow_ipt *f)
 	return off > f->least ? off : f->least;
 }
 
+static uint64_t lo_ns(struct flow_ipt *f)
+{
+	if (f->lo != HWT_TIME_UNKNOWN && f->lo != f->lo_of) {
+		f->lo_ns = time_map_ns(f->map, f->lo);
+		f->lo_of = f->lo;
+	}
+	return f->lo == HWT_TIME_UNKNOWN ? HWT_TIME_UNKNOWN : f->lo_ns;
+}
+
+/* Sets how far the event reaches: to the packet that was used last. */
+static void reach(struct flow_ipt *f, struct hwt_event *ev)
+{
+	uint64_t d = f->map ? now_ns(f) : f->tsc;
+
+	ev->span = HWT_SPAN_UNKNOWN;
+	if (d == HWT_TIME_UNKNOWN || d < ev->time)
+		return;
+	d -= ev->time;
+	ev->span = d < FLOW_REACH_UNKNOWN ? (uint32_t)d : FLOW_REACH_UNKNOWN;
+}
+
 static struct hwt_event event(struct flow_ipt *f, unsigned type, uint64_t off)
 {
-	struct hwt_event ev = { .type = (uint16_t)type, .span = HWT_SPAN_UNKNOWN, .src = f->src,
+	struct hwt_event ev = { .type = (uint16_t)type, .src = f->src,
 		.cpu = f->buf->cpu, .pid = f->owner.pid, .tid = f->owner.tid };
 
-	ev.time = f->map ? now_ns(f) : f->tsc;
+	ev.time = f->map ? lo_ns(f) : f->lo;
+	reach(f, &ev);
 	ev.clock = f->map ? HWT_CLOCK_BASE : HWT_CLOCK_TSC;
 	ev.off = (f->span < f->buf->nspans ? span_of(f)->pos : 0) + off;
 	return ev;
 }
 
-static void release(struct flow_ipt *f)
+/* @proven: by the packet that was used last; else nothing says how long they took. */
+static void release(struct flow_ipt *f, bool proven)
 {
-	for (unsigned i = 0; i < f->nheld; i++)
+	for (unsigned i = 0; i < f->nheld; i++) {
+		if (proven)
+			reach(f, &f->held[i]);
+		else if (f->held[i].time != HWT_TIME_UNKNOWN)
+			f->held[i].span = FLOW_REACH_UNKNOWN;
 		emit_range(&f->emit, 0, &f->held[i]);
+	}
 	f->nheld = 0;
 }
 
@@ -189,6 +226,22 @@ static void take_tsc(struct flow_ipt *f, uint64_t tsc)
 		f->tsc = tsc;
 }
 
+/* What flow does from now on is not earlier than @tsc. */
+static void not_before(struct flow_ipt *f, uint64_t tsc)
+{
+	if (tsc != HWT_TIME_UNKNOWN && (f->lo == HWT_TIME_UNKNOWN || tsc > f->lo))
+		f->lo = tsc;
+}
+
+/* The packet that was used last had nothing kept back behind it. */
+static void flushed(struct flow_ipt *f)
+{
+	not_before(f, f->tsc);
+	f->sent = f->tsc;
+	f->pkt = at(f);
+	f->kept = false;
+}
+
 static void take_time(struct flow_ipt *f)
 {
 	uint64_t tsc;
@@ -196,6 +249,44 @@ static void take_time(struct flow_ipt *f)
 	/* without a TSC packet the library counts from 0: that is no time */
 	if (!pt_blk_time(f->dec, &tsc, NULL, NULL))
 		take_tsc(f, tsc);
+}
+
+enum used { USED_TNT, USED_TIP, USED_EVENT };
+
+static enum used packet_at(const struct flow_ipt *f, uint64_t off)
+{
+	const uint8_t *p = span_of(f)->p + off;
+
+	if (off >= span_of(f)->size)
+		return USED_EVENT;
+	if ((p[0] & 0x1f) == 0x0d)
+		return USED_TIP;
+	if (p[0] == 0x02 && span_of(f)->size - off > 1)
+		return p[1] == 0xa3 ? USED_TNT : USED_EVENT;
+	return (p[0] & 1) || !p[0] ? USED_EVENT : USED_TNT;
+}
+
+/*
+ * The library may have gone on to another packet. Branches in the one that it used are later than
+ * the packet before that; TIPs behind a TNT may have waited with it (SDM, "Deferred TIPs"). An
+ * event is told when flow comes to it. @sure: the library's time is not that of an event ahead.
+ */
+static void next_packet(struct flow_ipt *f, bool sure)
+{
+	uint64_t off = at(f);
+	enum used used;
+
+	if (off == f->pkt)
+		return;
+	used = packet_at(f, f->pkt);
+	f->pkt = off;
+	if (used == USED_EVENT)
+		return;
+	if (used == USED_TNT || !f->kept)
+		not_before(f, f->sent);
+	f->kept |= used == USED_TNT;
+	if (sure)
+		f->sent = f->tsc;
 }
 
 /* --- code --- */
@@ -309,8 +400,11 @@ static bool change(struct flow_ipt *f)
 	struct hwt_event ev = event(f, HWT_EV_SCHED_SWITCH, at(f));
 	int got = ipt_owner_step(&f->owner, now_ns(f), &ev);
 
-	if (got)
+	if (got) {
 		emit_event(&f->emit, 0, &ev);
+		/* whose code runs is a guess within one interval; times go with it */
+		not_before(f, time_map_ticks(f->map, ev.time));
+	}
 	choose_image(f);
 	return got;
 }
@@ -357,6 +451,7 @@ static void no_idle(struct flow_ipt *f, uint64_t ip, uint64_t off)
 		    time_map_ns(f->map, f->tsc_next) < due)
 			return;
 		take_tsc(f, time_map_ticks(f->map, due));
+		not_before(f, time_map_ticks(f->map, due));
 		ev = event(f, HWT_EV_SCHED_SWITCH, off);
 		if (ipt_owner_step(&f->owner, due, &ev))
 			emit_event(&f->emit, 0, &ev);
@@ -440,13 +535,15 @@ static void walked(struct flow_ipt *f, const struct pt_block *b, bool whole)
 		return;
 	}
 	range(f, &ev, b);
+	take_time(f);
 	if (whole && needs_packet(ev.u.range.kind)) {
-		release(f);
+		reach(f, &ev);
+		release(f, true);
 		emit_range(&f->emit, 0, &ev);
 		return;
 	}
 	if (f->nheld == HELD)
-		release(f);
+		release(f, false);
 	f->held[f->nheld++] = ev;
 }
 
@@ -514,6 +611,8 @@ static void start_at(struct flow_ipt *f, uint64_t off)
 	f->status = pt_blk_sync_set(f->dec, off);
 	f->tracing = f->status >= 0 && !(f->status & pts_ip_suppressed);
 	f->steps++;
+	take_time(f);
+	flushed(f);
 }
 
 /* The PSB at @off of the span. */
@@ -764,7 +863,7 @@ static void failed(struct flow_ipt *f)
 		end_of_input(f);
 		return;
 	}
-	release(f);
+	release(f, false);
 	broken(f, cause, code, hwt_gap_has_addr(cause) ? stuck_at(f, code) : HWT_NO_ADDR);
 }
 
@@ -839,6 +938,8 @@ static void step_block(struct flow_ipt *f)
 
 	if (f->timed || f->due != HWT_TIME_UNKNOWN)
 		take_time(f);
+	if (f->timed)
+		next_packet(f, true);
 	if (overdue(f))
 		return;
 	f->status = pt_blk_next(f->dec, &f->block, sizeof(f->block));
@@ -1126,17 +1227,34 @@ static bool at_psb(const struct pt_event *e)
 	return e->status_update && (e->type == ptev_exec_mode || e->type == ptev_tsx);
 }
 
+/* True if branches may have been kept back while its packet was sent. */
+static bool passes_by(const struct pt_event *e)
+{
+	switch (e->type) {
+	case ptev_cbr: case ptev_pwre: case ptev_pwrx: case ptev_mnt: case ptev_tick:
+		return true;
+	case ptev_exstop: case ptev_mwait:
+		return e->ip_suppressed;
+	default:
+		return false;
+	}
+}
+
 static void step_event(struct flow_ipt *f)
 {
 	struct pt_event e;
 
+	if (f->timed)
+		next_packet(f, false);
 	f->status = pt_blk_event(f->dec, &e, sizeof(e));
 	f->steps++;
 	if (f->status < 0) {
 		f->block.ninsn = 0;
 		return;
 	}
-	release(f);
+	if (e.has_tsc)
+		take_tsc(f, e.tsc);
+	release(f, true);
 	moved(f);
 	if (f->at_ret && e.type == ptev_disabled) {
 		f->at_ret = false;
@@ -1146,8 +1264,10 @@ static void step_event(struct flow_ipt *f)
 		broken(f, HWT_GAP_NO_RETURN, 0, f->block.end_ip);
 		return;
 	}
-	if (e.has_tsc)
-		take_tsc(f, e.tsc);
+	if (!f->tracing || !passes_by(&e))
+		flushed(f);
+	else
+		f->pkt = at(f);		/* no branch was in it */
 	while (emit_room(&f->emit) > ROOM && overdue(f))
 		;
 	if (at_psb(&e)) {
@@ -1407,7 +1527,8 @@ int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_
 	f->machine = a->machine;
 	f->map = a->tsc && time_map_valid(a->tsc) ? a->tsc : NULL;
 	f->src = a->src;
-	f->tsc = f->ns_of = HWT_TIME_UNKNOWN;
+	f->tsc = f->ns_of = f->lo = f->lo_of = f->sent = HWT_TIME_UNKNOWN;
+	f->pkt = HWT_NO_OFF;
 	f->timed = a->want->level > HWT_LEVEL_HOLES;
 	f->isc = pt_iscache_alloc(NULL);
 	rc = emit_init(&f->emit, a, &f->fs.stats, 1);

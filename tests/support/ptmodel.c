@@ -6,6 +6,8 @@
 
 #define TICKS 3		/* TSC ticks an instruction takes here: any constant will do */
 
+#define TIPS	4	/* deferred at most; the manual gives no number */
+
 struct run {
 	struct ptmodel *m;
 	struct ptenc *e;
@@ -13,7 +15,11 @@ struct run {
 	unsigned ntnt;
 	uint64_t stack[64];	/* return addresses: the depth of the hardware's call stack */
 	unsigned depth;
-	uint8_t mtc;		/* of the last MTC sent */
+	uint64_t mtc;		/* count of the last MTC sent */
+	uint64_t cyc;		/* time of the last CYC sent */
+	uint64_t now;
+	uint64_t tips[TIPS];	/* kept back behind @tnt */
+	unsigned ntips;
 };
 
 static const uint8_t *code(const struct ptmodel *m, uint64_t addr, size_t *n)
@@ -29,12 +35,39 @@ static const uint8_t *code(const struct ptmodel *m, uint64_t addr, size_t *n)
 	return NULL;
 }
 
+/* SDM, "CYC Packet": it tells the cycles since the one before, and stands before what it times. */
+static void cycles(struct run *r)
+{
+	if (!r->m->cyc || r->now == r->cyc)
+		return;
+	ptenc_cyc(r->e, r->now - r->cyc);
+	r->cyc = r->now;
+}
+
 static void flush(struct run *r)
 {
 	r->tnt[r->ntnt] = 0;
-	if (r->ntnt)
+	if (r->ntnt) {
+		cycles(r);
 		ptenc_tnt(r->e, r->tnt);
+	}
 	r->ntnt = 0;
+	for (unsigned i = 0; i < r->ntips; i++) {
+		cycles(r);
+		ptenc_tip(r->e, r->tips[i]);
+	}
+	r->ntips = 0;
+}
+
+static void tip(struct run *r, uint64_t to)
+{
+	if (r->m->keep && r->ntnt && r->ntips < TIPS) {
+		r->tips[r->ntips++] = to;
+		return;
+	}
+	flush(r);
+	cycles(r);
+	ptenc_tip(r->e, to);
 }
 
 static void branch(struct run *r, bool taken)
@@ -53,8 +86,9 @@ static void psb(struct run *r, uint64_t ip, bool on)
 	if (m->timed) {
 		ptenc_tsc(r->e, m->tsc);
 		ptenc_tma(r->e, (uint16_t)m->tsc, 0);
-		ptenc_cbr(r->e, 30);
-		r->mtc = (uint8_t)(m->tsc >> PTMODEL_MTC_FREQ);
+		ptenc_cbr(r->e, (uint8_t)(m->ratio ? m->ratio : 30));
+		r->mtc = m->tsc >> PTMODEL_MTC_FREQ;
+		r->cyc = m->tsc;
 	}
 	ptenc_exec(r->e, 64);
 	if (on)
@@ -67,12 +101,17 @@ static void clock_to(struct run *r, uint64_t tsc)
 {
 	struct ptmodel *m = r->m;
 
-	m->tsc = tsc;
-	if (m->timed && (uint8_t)(tsc >> PTMODEL_MTC_FREQ) != r->mtc) {
-		r->mtc = (uint8_t)(tsc >> PTMODEL_MTC_FREQ);
-		flush(r);
-		ptenc_mtc(r->e, r->mtc);
+	m->tsc = r->now = tsc;
+	if (!m->timed || m->no_mtc)
+		return;
+	while (r->mtc < tsc >> PTMODEL_MTC_FREQ) {
+		r->now = ++r->mtc << PTMODEL_MTC_FREQ;
+		if (!m->keep)
+			flush(r);
+		cycles(r);
+		ptenc_mtc(r->e, (uint8_t)r->mtc);
 	}
+	r->now = tsc;
 }
 
 static void call(struct run *r, uint64_t ret)
@@ -93,8 +132,9 @@ static void near_return(struct run *r, uint64_t to)
 	}
 	if (r->depth)
 		r->depth--;
+	/* never deferred: a bit that is left would be taken for a compressed return */
 	flush(r);
-	ptenc_tip(r->e, to);
+	tip(r, to);
 }
 
 static int32_t rel32(const uint8_t *p)
@@ -135,8 +175,7 @@ static void indirect(struct run *r, const uint8_t *p, uint64_t a, uint64_t b)
 {
 	if ((p[1] >> 3 & 7) == 2)
 		call(r, a + 1 + modrm_size(p + 1));
-	flush(r);
-	ptenc_tip(r->e, b);
+	tip(r, b);
 }
 
 /*
@@ -173,6 +212,7 @@ static bool step(struct run *r, const uint8_t *bytes, size_t n, uint64_t a, uint
 		indirect(r, p, a, b);
 	} else if (p[0] == 0x0f && p[1] == 0x05) {	/* SYSCALL: the kernel is filtered out */
 		flush(r);
+		cycles(r);
 		ptenc_pgd_noip(r->e);
 		if (b)
 			ptenc_pge(r->e, b);
@@ -183,6 +223,11 @@ static bool step(struct run *r, const uint8_t *bytes, size_t n, uint64_t a, uint
 	return true;
 }
 
+static uint64_t tick(const struct ptmodel *m, uint64_t start, size_t i)
+{
+	return m->tick ? m->tick[i] : start + i * TICKS;
+}
+
 int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where)
 {
 	struct run r = { .m = m, .e = e };
@@ -190,6 +235,7 @@ int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where)
 
 	if (!m->n)
 		return 0;
+	m->tsc = r.now = tick(m, start, 0);
 	psb(&r, 0, false);
 	ptenc_pge(e, m->addr[0]);
 	for (size_t i = 0; i < m->n; i++) {
@@ -198,11 +244,13 @@ int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where)
 
 		*where = i;
 		if (i == m->lost_from && m->lost_to > i) {
-			r.ntnt = 0;		/* what was not sent is lost as well */
+			r.ntnt = r.ntips = 0;	/* what was not sent is lost as well */
 			i = m->lost_to;
 			if (i >= m->n)
 				return -1;
-			m->tsc = start + i * TICKS;
+			/* MTCs are lost too */
+			m->tsc = r.now = r.cyc = tick(m, start, i);
+			r.mtc = m->tsc >> PTMODEL_MTC_FREQ;
 			ptenc_ovf(e);
 			/* decoders differ on what the last IP is after an overflow */
 			ptenc_ip(e, PTENC_FUP, m->addr[i], PTENC_64);
@@ -211,7 +259,7 @@ int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where)
 		}
 		if (i && m->psb_every && i % m->psb_every == 0)
 			psb(&r, m->addr[i], true);
-		clock_to(&r, start + i * TICKS);
+		clock_to(&r, tick(m, start, i));
 		if (!p || !step(&r, p, n, m->addr[i], i + 1 < m->n ? m->addr[i + 1] : 0))
 			return -1;
 	}

@@ -22,8 +22,17 @@ struct ptmodel {
 	/* instructions that an internal overflow swallows; equal: none */
 	size_t lost_from, lost_to;
 	bool timed;		/* TSC and TMA at each PSB, MTC between */
+	bool no_mtc;		/* TSC only */
+	bool cyc;		/* a CYC before each packet that may have one; a cycle is a tick */
+	/*
+	 * Branches are kept back over MTC, and TIPs with them while there are any (SDM, "Deferred
+	 * TIPs"). Otherwise each MTC finds them sent.
+	 */
+	bool keep;
+	const uint64_t *tick;	/* of each instruction, never decreasing; NULL: one each 3 */
 	bool retcomp;		/* compress returns */
-	uint64_t tsc;		/* of the first instruction, advanced; 3 ticks an instruction */
+	unsigned ratio;		/* core to bus ratio in CBR packets; 0: 30 */
+	uint64_t tsc;		/* of the first instruction, advanced */
 };
 
 #define PTMODEL_MTC_FREQ 6	/* MTC every 2^6 ticks of a crystal clock that runs like the TSC */

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "correlate/bound.h"
+#include "decoders/flow/flow.h"
 
 struct fake {
 	struct hwt_stream s;
@@ -99,6 +100,26 @@ static void next_time_of_the_same_cpu(void **state)
 	}
 }
 
+/* An event is not over before what it reaches, and a switch of tasks bounds nothing. */
+static void reach(void **state)
+{
+	struct hwt_event in[] = { at(0, 10), at(0, 10), at(0, 11), at(0, 15), at(0, 20), at(0, 21),
+		at(0, 22) };
+	struct hwt_event out[8];
+
+	in[0].span = 5;				/* to 15 */
+	in[2].span = FLOW_REACH_UNKNOWN;
+	in[4].type = HWT_EV_SCHED_SWITCH;
+	assert_int_equal(run(in, 7, 0, out, 8, 8), 7);
+	assert_int_equal(out[0].span, 21 - 10);
+	assert_int_equal(out[1].span, 21 - 10);	/* a little wide: order is kept */
+	assert_int_equal(out[2].span, HWT_SPAN_UNKNOWN);
+	assert_int_equal(out[3].span, 21 - 15);
+	assert_int_equal(out[4].span, 1);
+	assert_int_equal(out[5].span, 1);
+	assert_int_equal(out[6].span, HWT_SPAN_UNKNOWN);
+}
+
 /*
  * A CPU that never tells a time again must not hold back the others for ever, nor cost them their
  * bounds.
@@ -150,7 +171,7 @@ static void records_do_not_wait(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(next_time_of_the_same_cpu),
+		cmocka_unit_test(next_time_of_the_same_cpu), cmocka_unit_test(reach),
 		cmocka_unit_test(window_is_bounded),
 		cmocka_unit_test(early_events_are_dropped),
 		cmocka_unit_test(records_do_not_wait),
