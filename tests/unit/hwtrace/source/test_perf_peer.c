@@ -255,6 +255,12 @@ static void recorded_clock(void **state)
 		 "-- ls /", 0);
 }
 
+/* Samples with addresses, the counts of a group and call chains before their raw data. */
+static void recorded_groups(void **state)
+{
+	recorded("group", "-e '{sched:sched_switch,cpu-clock}:S' -g -d -a -- sleep 0.05", 0);
+}
+
 static void recorded_compressed(void **state)
 {
 	recorded("zstd", "-z -e raw_syscalls:sys_enter -e raw_syscalls:sys_exit -- ls -lR /etc",
@@ -428,7 +434,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(written_files), cmocka_unit_test(recorded_sched),
-		cmocka_unit_test(recorded_clock), cmocka_unit_test(recorded_compressed),
+		cmocka_unit_test(recorded_clock), cmocka_unit_test(recorded_groups),
+		cmocka_unit_test(recorded_compressed),
 		cmocka_unit_test(recorded_threads), cmocka_unit_test(recorded_pipe),
 		cmocka_unit_test(fields), cmocka_unit_test(stored_skylake),
 		cmocka_unit_test(stored_pixel),
