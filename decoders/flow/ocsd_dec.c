@@ -256,9 +256,10 @@ static void packet_context(struct csdec *d, const struct cslib_packet *p)
 
 bool csdec_padding(const struct csdec *d, const struct cslib_packet *p)
 {
-	if (d->s.cfg->proto != HWT_PROTO_ETE || p->use != CSLIB_UNSYNC || !p->bytes)
+	if (d->s.cfg->proto != HWT_PROTO_ETE || p->use != CSLIB_UNSYNC || !p->bytes ||
+	    p->have < p->size)
 		return false;
-	for (uint32_t i = 0; i < p->size; i++)
+	for (uint32_t i = 0; i < p->have; i++)
 		if (p->bytes[i] != 0x70)
 			return false;
 	return true;

@@ -21,6 +21,9 @@ struct cslib_dec {
 	const struct cslib_calls *calls;
 	void *ctx;
 	struct spec spec;
+	const uint8_t *given;	/* bytes that the library works on */
+	uint32_t ngiven;
+	uint64_t index;		/* of the first one */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -228,6 +231,25 @@ static void stm_reset(struct cslib_dec *l, int type)
 	}
 }
 
+/*
+ * The bytes of @p that are there. A run before a sync may have begun in a piece before this one,
+ * and the search of PTM and ETMv3 then tells the length of both with a place that is in neither.
+ */
+static void find_bytes(const struct cslib_dec *l, struct cslib_packet *p)
+{
+	uint32_t at = p->index - (uint32_t)l->index;
+
+	p->have = p->size;
+	if (p->use != CSLIB_UNSYNC ||
+	    (l->proto != OCSD_PROTOCOL_PTM && l->proto != OCSD_PROTOCOL_ETMV3))
+		return;
+	if (at >= l->ngiven)
+		at = l->ngiven;
+	p->bytes = l->given + at;
+	if (p->have > l->ngiven - at)
+		p->have = l->ngiven - at;
+}
+
 static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
 		      const void *pkt, const uint32_t size, const uint8_t *bytes)
 {
@@ -241,6 +263,7 @@ static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_t
 	if (l->calls->element && l->proto == OCSD_PROTOCOL_ETMV4I && !speculate(&l->spec, pkt))
 		((ocsd_etmv4_i_pkt *)pkt)->type = ETM4_PKT_I_BAD_SEQUENCE;
 	p.use = packet_use(l->proto, pkt, size, &p.type);
+	find_bytes(l, &p);
 	if (l->proto == OCSD_PROTOCOL_STM)
 		stm_reset(l, p.type);
 	p.blame = (uint16_t)blame(l, &p);
@@ -725,6 +748,9 @@ static enum cslib_answer answer(ocsd_datapath_resp_t r, int32_t *code)
 enum cslib_answer cslib_data(struct cslib_dec *l, uint64_t index, const uint8_t *p, uint32_t n,
 			 uint32_t *used, int32_t *code)
 {
+	l->given = p;
+	l->ngiven = n;
+	l->index = index;
 	return answer(ocsd_dt_process_data(l->tree, OCSD_OP_DATA, (ocsd_trc_index_t)index, n, p,
 					   used), code);
 }

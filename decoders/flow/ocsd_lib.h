@@ -27,6 +27,7 @@ struct cslib_packet {
 	uint32_t index;		/* byte index of its first byte, modulo 2^32 */
 	uint32_t size;		/* bytes */
 	const uint8_t *bytes;
+	uint32_t have;		/* bytes that may be read there: not all of an unsynchronised run */
 	const void *raw;	/* for cslib_packet_text() */
 };
 

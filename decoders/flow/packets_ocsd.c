@@ -34,7 +34,7 @@ struct packets {
 };
 
 static struct hwt_packet *packet_add(struct packets *ps, uint64_t off, uint64_t size,
-				     const uint8_t *p, unsigned id)
+				     const uint8_t *p, uint64_t have, unsigned id)
 {
 	struct hwt_packet *k;
 
@@ -45,7 +45,7 @@ static struct hwt_packet *packet_add(struct packets *ps, uint64_t off, uint64_t 
 	k->off = off;
 	k->size = (uint32_t)size;
 	k->trace_id = (uint8_t)id;
-	k->raw_size = size < sizeof(k->raw) ? (uint8_t)size : sizeof(k->raw);
+	k->raw_size = have < sizeof(k->raw) ? (uint8_t)have : sizeof(k->raw);
 	memcpy(k->raw, p, k->raw_size);
 	return k;
 }
@@ -53,7 +53,7 @@ static struct hwt_packet *packet_add(struct packets *ps, uint64_t off, uint64_t 
 static void packet_bad(struct packets *ps, uint64_t off, uint64_t size, const uint8_t *p,
 		       unsigned id, unsigned proto, const char *name, const char *why)
 {
-	struct hwt_packet *k = packet_add(ps, off, size, p, id);
+	struct hwt_packet *k = packet_add(ps, off, size, p, size, id);
 
 	k->bad = 1;
 	k->proto = (uint8_t)proto;
@@ -93,11 +93,13 @@ static void list(void *ctx, const struct cslib_packet *p)
 	struct lister *l = ctx;
 	uint64_t off = src_off(&l->d.s, p->index), size = p->size;
 	const uint8_t *bytes = p->bytes;
+	uint64_t have;
 	struct hwt_packet *k;
 	char text[512];
 
 	cut_pad(&l->d, p, off, &bytes, &size);
-	k = packet_add(l->ps, off, size, bytes, l->d.s.id);
+	have = bytes == p->bytes ? p->have : size;
+	k = packet_add(l->ps, off, size, bytes, size < have ? size : have, l->d.s.id);
 	k->proto = l->d.s.cfg->proto;
 	k->bad = p->use == CSLIB_UNSYNC || p->use == CSLIB_BAD || p->use == CSLIB_CUT;
 	if (csdec_padding(&l->d, p)) {
@@ -126,7 +128,7 @@ static void packets_data(struct packets *ps, const struct feed_piece *pc)
 	if (ps->buf->framing != FRAMING_NONE && pc->id == TPIU_ID_NULL)
 		return;
 	if (ps->buf->framing != FRAMING_NONE && pc->id == TPIU_ID_TRIGGER)
-		snprintf(packet_add(ps, pc->off, pc->n, pc->p, pc->id)->name, 32, "TRIGGER");
+		snprintf(packet_add(ps, pc->off, pc->n, pc->p, pc->n, pc->id)->name, 32, "TRIGGER");
 	else if (l)
 		packet_bad(ps, pc->off, pc->n, pc->p, pc->id, l->d.s.cfg->proto, "NO_DECODER",
 			   "no decoder for this source");

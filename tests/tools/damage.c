@@ -326,9 +326,11 @@ static void kernel_events(struct hwt_session *s, const char *how, size_t off)
 static bool learn_buf(struct hwt_session *s, size_t i)
 {
 	struct hwt_buf_info b;
+	struct stat file, own;
 
 	hwt_session_buf(s, i, &b);
-	if (trace_buf != SIZE_MAX || b.nspans != 1 || b.size != good_n || strcmp(b.file, victim))
+	if (trace_buf != SIZE_MAX || b.nspans != 1 || b.size != good_n || stat(b.file, &file) ||
+	    stat(victim, &own) || file.st_dev != own.st_dev || file.st_ino != own.st_ino)
 		return false;
 	trace_buf = i;
 	framing = b.formatted;
