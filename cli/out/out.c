@@ -49,7 +49,7 @@ int out_close(struct out *o)
 	return -o->err;
 }
 
-void out_mem(struct out *o, const void *p, size_t n)
+void out_more(struct out *o, const void *p, size_t n)
 {
 	while (n) {
 		size_t k = OUT_BUF - o->n;

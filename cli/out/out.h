@@ -31,7 +31,7 @@ int out_flush(struct out *o);
 /* Flushes, closes an owned descriptor; as out_flush(). */
 int out_close(struct out *o);
 
-void out_mem(struct out *o, const void *p, size_t n);
+void out_more(struct out *o, const void *p, size_t n);	/* out_mem() across a flush */
 void out_udec(struct out *o, uint64_t v);
 void out_dec(struct out *o, int64_t v);
 /* Right-aligned in @width columns. */
@@ -54,6 +54,16 @@ void out_group(struct out *o, uint64_t v);
 /* A length of time, "1.25 us", and a size, "3.4 MB". */
 void out_span(struct out *o, uint64_t ns);
 void out_size(struct out *o, uint64_t bytes);
+
+static inline void out_mem(struct out *o, const void *p, size_t n)
+{
+	if (n > OUT_BUF - o->n) {
+		out_more(o, p, n);
+		return;
+	}
+	memcpy(o->buf + o->n, p, n);
+	o->n += (unsigned)n;
+}
 
 static inline void out_ch(struct out *o, char c)
 {

@@ -30,13 +30,19 @@ struct hwt_where show_where(const struct hwt_event *ev)
 	};
 }
 
-static unsigned slot(const uint8_t *code, unsigned n, uint64_t addr)
+static unsigned slot(uint64_t addr)
 {
-	uint64_t h = addr * 0x9e3779b97f4a7c15u;
+	return (unsigned)(addr * 0x9e3779b97f4a7c15u >> 40) & (SHOW_DISASM - 1);
+}
 
-	for (unsigned i = 0; i < n; i++)
-		h = (h ^ code[i]) * 0x100000001b3u;
-	return (unsigned)(h >> 40) & (SHOW_DISASM - 1);
+/* True if @e is the instruction that begins the @n bytes at @code. */
+static bool remembered(const struct show_insn *e, uint64_t addr, unsigned isa,
+		       const uint8_t *code, unsigned n)
+{
+	if (!e->size || e->addr != addr || e->isa != isa)
+		return false;
+	/* what was not understood may have been cut */
+	return (e->whole ? e->size <= n : e->size == n) && !memcmp(e->code, code, e->size);
 }
 
 /*
@@ -50,7 +56,6 @@ const char *show_disasm(struct show *v, const struct hwt_event *ev, uint64_t add
 	struct hwt_insn in;
 	struct show_insn *e;
 	uint8_t code[16];
-	unsigned len;
 	int n;
 
 	*size = 0;
@@ -61,19 +66,18 @@ const char *show_disasm(struct show *v, const struct hwt_event *ev, uint64_t add
 	n = hwt_image_read(v->image, &w, addr, code, sizeof(code));
 	if (n <= 0 || n > (int)sizeof(code))
 		return "";
-	len = (unsigned)n;
-	if (!hwt_insn_decode(&in, isa, addr, code, len))
-		len = in.size;
-	e = &v->insns[slot(code, len, addr)];
-	*size = len;
-	if (e->size == len && e->addr == addr && e->isa == isa && !memcmp(e->code, code, len))
-		return e->text;
-	e->size = (uint8_t)len;
-	e->addr = addr;
-	e->isa = (uint8_t)isa;
-	memcpy(e->code, code, len);
-	if (hwt_disasm_text(v->disasm, isa, addr, code, len, e->text, sizeof(e->text)) < 0)
-		e->text[0] = 0;
+	e = &v->insns[slot(addr)];
+	if (!remembered(e, addr, isa, code, (unsigned)n)) {
+		e->whole = !hwt_insn_decode(&in, isa, addr, code, (size_t)n);
+		e->size = e->whole ? in.size : (uint8_t)n;
+		e->addr = addr;
+		e->isa = (uint8_t)isa;
+		memcpy(e->code, code, e->size);
+		if (hwt_disasm_text(v->disasm, isa, addr, code, e->size, e->text,
+				    sizeof(e->text)) < 0)
+			e->text[0] = 0;
+	}
+	*size = e->size;
 	return e->text;
 }
 

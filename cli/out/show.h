@@ -14,7 +14,8 @@ struct show_insn {
 	uint64_t addr;
 	uint8_t code[16];
 	uint8_t size, isa;	/* size 0: empty */
-	char text[102];
+	bool whole;		/* an instruction; else all bytes that there were */
+	char text[101];
 };
 
 struct show {

@@ -233,10 +233,11 @@ static const struct sym_slot *sym_at(struct hwt_image *img, const struct hwt_whe
 static const char *shown(struct hwt_image *img, struct sym *s)
 {
 	char raw[NAME_SIZE], buf[NAME_SIZE + 8];
-	size_t n = s->name[0] ? 1 + strcspn(s->name + 1, "@") : 0;
+	size_t n;
 
 	if (s->shown)
 		return s->shown;
+	n = s->name[0] ? 1 + strcspn(s->name + 1, "@") : 0;
 	if (n >= sizeof(raw))
 		n = sizeof(raw) - 1;
 	memcpy(raw, s->name, n);
