@@ -217,6 +217,34 @@ static void kcore(void **state)
 	assert_int_equal(image_add_kcore(f->img, f->path, &f->diag), -HWT_E_FORMAT);
 }
 
+/* Core files that hold no code: a segment without bytes, one whose bytes are past the end. */
+static void kcore_empty(void **state)
+{
+	struct fix *f = *state;
+	static const struct { uint64_t off, filesz; } v[] = { { 0x100, 0 }, { 1 << 20, 0x100 } };
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint8_t b[0x200] = { 0x7f, 'E', 'L', 'F', 2, 1, 1 };
+
+		put(b + 16, 4, 2, false);	/* ET_CORE */
+		put(b + 18, 62, 2, false);
+		put(b + 32, 64, 8, false);
+		put(b + 54, 56, 2, false);
+		put(b + 56, 1, 2, false);
+		put(b + 64, 1, 4, false);
+		put(b + 72, v[i].off, 8, false);
+		put(b + 80, 0xffffffff81000000, 8, false);
+		put(b + 96, v[i].filesz, 8, false);
+		put(b + 104, 0x1000, 8, false);
+		write_file(f, b, sizeof(b));
+		image_free(f->img);
+		assert_int_equal(image_new(&f->img, &f->ns), 0);
+		assert_int_equal(image_add_kcore(f->img, f->path, &f->diag), -HWT_E_FORMAT);
+		assert_int_equal(f->diag.id, 92);
+		assert_non_null(strstr(f->diag.text, i ? "segment" : "no loadable segment"));
+	}
+}
+
 /* Names of a runtime: for the program after exec, the newer line of two wins. */
 static void perf_map(void **state)
 {
@@ -514,6 +542,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(kallsyms_odd, setup, teardown),
 		cmocka_unit_test_setup_teardown(kallsyms_hidden, setup, teardown),
 		cmocka_unit_test_setup_teardown(kcore, setup, teardown),
+		cmocka_unit_test_setup_teardown(kcore_empty, setup, teardown),
 		cmocka_unit_test_setup_teardown(perf_map, setup, teardown),
 		cmocka_unit_test_setup_teardown(loose_symbols, setup, teardown),
 		cmocka_unit_test(jitdump),
