@@ -285,6 +285,13 @@ static void put_bytes(struct text *o, const uint8_t *p, size_t n)
 		text_put(o, "%02x", p[i]);
 }
 
+/* The library takes arrays of any type of one byte for text, also addresses and u8 buffers. */
+static bool is_text(const struct tep_format_field *f)
+{
+	return f->flags & TEP_FIELD_IS_STRING && strstr(f->type, "char") &&
+		!strstr(f->type, "unsigned");
+}
+
 static void put_field(struct trace_fmt *t, struct text *o, const struct tep_format_field *f,
 		      const uint8_t *p, size_t n)
 {
@@ -302,12 +309,12 @@ static void put_field(struct trace_fmt *t, struct text *o, const struct tep_form
 			off += (uint64_t)f->offset + (uint64_t)f->size;
 		if (off > n || len > n - off)
 			text_put(o, "?");
-		else if (f->flags & TEP_FIELD_IS_STRING)
+		else if (is_text(f))
 			put_string(o, p + off, (size_t)len);
 		else
 			put_bytes(o, p + off, (size_t)len);
 	} else if (f->flags & TEP_FIELD_IS_ARRAY) {
-		if (f->flags & TEP_FIELD_IS_STRING)
+		if (is_text(f))
 			put_string(o, p + f->offset, (size_t)f->size);
 		else
 			put_bytes(o, p + f->offset, (size_t)f->size);
