@@ -20,6 +20,8 @@
 
 #include <hwtrace/hwtrace.h>
 
+#include "tests/support/ptflow.h"
+
 #define DEMO		"fixtures/captures/demo/in"
 #define MAX_FILE	8192
 #define MAX_EVENTS	4096
@@ -324,6 +326,9 @@ int main(void)
 		cmocka_unit_test(test_auxtrace_records), cmocka_unit_test(test_aux_records),
 		cmocka_unit_test(test_pipe), cmocka_unit_test(test_frames),
 	};
+	const struct CMUnitTest coresight[] = { cmocka_unit_test(test_frames) };
 
+	if (ptflow_missing())
+		return cmocka_run_group_tests(coresight, setup, teardown);
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
