@@ -250,6 +250,15 @@ static void find_bytes(const struct cslib_dec *l, struct cslib_packet *p)
 		p->have = l->ngiven - at;
 }
 
+/*
+ * Takes back what a unit without speculation has committed: 1.3.3 does it all the same, and what
+ * comes of it differs from build to build.
+ */
+static bool drops_nothing(const struct cslib_dec *l, const ocsd_etmv4_i_pkt *p)
+{
+	return !l->speculates && resolves(p->type) && p->type != ETM4_PKT_I_COMMIT;
+}
+
 static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
 		      const void *pkt, const uint32_t size, const uint8_t *bytes)
 {
@@ -260,7 +269,8 @@ static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_t
 	if (op != OCSD_OP_DATA || !pkt)
 		return;
 	/* the decoder gets the same packet after this: a bad one makes it wait for the next sync */
-	if (l->calls->element && l->proto == OCSD_PROTOCOL_ETMV4I && !speculate(&l->spec, pkt))
+	if (l->calls->element && l->proto == OCSD_PROTOCOL_ETMV4I &&
+	    (drops_nothing(l, pkt) || !speculate(&l->spec, pkt)))
 		((ocsd_etmv4_i_pkt *)pkt)->type = ETM4_PKT_I_BAD_SEQUENCE;
 	p.use = packet_use(l->proto, pkt, size, &p.type);
 	find_bytes(l, &p);
