@@ -32,6 +32,7 @@ struct expand {
 	struct hwt_event in[BATCH];
 	int n, i;		/* events in @in, next one */
 	bool walking;		/* in[i - 1] is a RANGE with @left instructions to go from @pc */
+	bool lost[256];		/* by trace id: nothing of a RANGE in doubt did run */
 	bool ended;
 	bool gave;		/* something of @in went out */
 	uint64_t pc;
@@ -45,16 +46,9 @@ struct expand {
 /* Which of Arm's memory spaces runs, from what the trace says of level and security. */
 static void note_space(struct expand *x, const struct hwt_event *ev)
 {
-	static const uint32_t normal[] = { HWT_SPACE_EL1N, HWT_SPACE_EL1N, HWT_SPACE_EL2,
-		HWT_SPACE_EL3 };
-	static const uint32_t secure[] = { HWT_SPACE_EL1S, HWT_SPACE_EL1S, HWT_SPACE_EL2S,
-		HWT_SPACE_EL3 };
-	unsigned el = ev->u.aspace.el, sec = ev->u.aspace.secure;
-
-	if (!(ev->u.aspace.valid & 4))
-		return;
-	/* root and realm have no name among the spaces */
-	x->space[ev->u.aspace.trace_id] = el > 3 || sec > 1 ? 0 : sec ? secure[el] : normal[el];
+	if (ev->u.aspace.valid & 4)
+		x->space[ev->u.aspace.trace_id] = image_space(ev->u.aspace.el,
+							      ev->u.aspace.secure);
 }
 
 static bool window_holds(const struct window *w, const struct hwt_event *ev, uint32_t space,
@@ -105,6 +99,14 @@ static bool wanted(const struct expand *x, uint64_t addr)
 	return x->naddrs == 0;
 }
 
+/* Where a range in doubt can not be followed further: a branch that always leaves a trace. */
+static bool leaves(const struct hwt_insn *in)
+{
+	/* SVC and its like may be skipped by a condition; that of IT is not in their bytes */
+	return in->kind >= HWT_INSN_CALL && in->kind <= HWT_INSN_FAR_JUMP &&
+		!(in->kind == HWT_INSN_FAR_CALL && (in->cond || in->isa == HWT_ISA_T32));
+}
+
 /* The walk can not go on: what is not proven becomes a hole. */
 static void broken(struct expand *x, const struct hwt_event *range, int rc, struct hwt_event *out)
 {
@@ -116,7 +118,6 @@ static void broken(struct expand *x, const struct hwt_event *range, int rc, stru
 	out->u.gap.cause = rc == -ENOENT ? HWT_GAP_NO_IMAGE : HWT_GAP_BAD_IMAGE;
 	out->u.gap.trace_id = range->u.range.trace_id;
 	out->u.gap.code = rc;
-	x->walking = false;
 	x->holes++;
 }
 
@@ -124,7 +125,7 @@ static void broken(struct expand *x, const struct hwt_event *range, int rc, stru
 static int walk(struct expand *x, struct hwt_event *out)
 {
 	const struct hwt_event *range = &x->in[x->i - 1];
-	bool last = x->left == 1;
+	bool last = x->left == 1, doubt = range->flags & HWT_F_DOUBT;
 	struct hwt_insn in;
 	int rc = insn_at(x, range, x->pc, &in);
 
@@ -137,10 +138,13 @@ static int walk(struct expand *x, struct hwt_event *out)
 		rc = 0;
 	}
 	if (rc < 0 || x->pc > range->u.range.last || last != (x->pc == range->u.range.last)) {
+		x->walking = false;
+		if (doubt)
+			return 0;	/* the hole comes from upstream */
 		broken(x, range, rc, out);
 		return 1;
 	}
-	if (last)
+	if (last || (doubt && leaves(&in)))
 		x->walking = false;
 	if (wanted(x, x->pc)) {
 		*out = *range;
@@ -148,15 +152,42 @@ static int walk(struct expand *x, struct hwt_event *out)
 		out->u.range.first = out->u.range.last = x->pc;
 		out->u.range.insns = 1;
 		out->u.range.last_size = in.size;
-		if (!last) {
+		if (!last || doubt) {
+			/* where the last one before the hole went is not known */
+			bool end = doubt && !x->walking;
+
 			out->u.range.kind = in.kind;
-			out->flags &= (uint8_t)~(HWT_F_TAKEN | HWT_F_COND);
+			out->flags &= (uint8_t)~(HWT_F_TAKEN | HWT_F_COND | HWT_F_DOUBT);
+			out->flags |= end ? HWT_F_DOUBT : 0;
 		}
 		rc = 1;
 	}
 	x->pc += in.size;
 	x->left--;
 	return rc;
+}
+
+/* Begins with @ev: 1 if it went out as it is, 0 if it is walked or left out. */
+static int begin(struct expand *x, const struct hwt_event *ev, struct hwt_event *out)
+{
+	if (ev->type == HWT_EV_RANGE && ev->u.range.insns) {
+		bool *lost = &x->lost[ev->u.range.trace_id], doubt = ev->flags & HWT_F_DOUBT;
+
+		/* only the first range in doubt begins with instructions that did run */
+		x->walking = !doubt || !*lost;
+		*lost = doubt;
+		x->pc = ev->u.range.first;
+		x->left = ev->u.range.insns;
+		return 0;
+	}
+	if (ev->type == HWT_EV_ASPACE)
+		note_space(x, ev);
+	else if (ev->type == HWT_EV_GAP && (ev->u.gap.cause == HWT_GAP_UNKNOWN_BRANCH ||
+					    ev->u.gap.cause == HWT_GAP_NO_RETURN))
+		x->lost[ev->u.gap.trace_id] = true;
+	*out = *ev;
+	x->gave = true;
+	return 1;
 }
 
 /* Nothing but the time that was reached. */
@@ -205,16 +236,7 @@ static int expand_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 				return rc;
 			}
 		}
-		if (x->in[x->i].type == HWT_EV_RANGE && x->in[x->i].u.range.insns) {
-			x->pc = x->in[x->i].u.range.first;
-			x->left = x->in[x->i].u.range.insns;
-			x->walking = true;
-		} else {
-			if (x->in[x->i].type == HWT_EV_ASPACE)
-				note_space(x, &x->in[x->i]);
-			ev[n++] = x->in[x->i];
-			x->gave = true;
-		}
+		n += begin(x, &x->in[x->i], &ev[n]);
 		x->i++;
 	}
 	return n;

@@ -203,8 +203,11 @@ static void jsonl_range(struct jsonl *j, struct show *v, const struct hwt_event 
 	if (ev->type != HWT_EV_NOPATH) {
 		jsonl_str(j, "kind", show_kind(ev->u.range.kind));
 		/* Arm trace has a bit for it; for x86 the next address tells, not this event */
-		if (ev->u.range.isa >= HWT_ISA_A64)
+		if (ev->u.range.isa >= HWT_ISA_A64 &&
+		    !(ev->type == HWT_EV_INSN && (ev->flags & HWT_F_DOUBT)))
 			jsonl_bool(j, "taken", ev->flags & HWT_F_TAKEN);
+		if (ev->flags & HWT_F_DOUBT)
+			jsonl_bool(j, "doubt", true);
 	}
 	if (v->lines)
 		jsonl_line(j, v, ev, ev->u.range.first);

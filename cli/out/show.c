@@ -307,6 +307,7 @@ bool show_wanted(const struct show *v, const struct hwt_event *ev)
 	case HWT_EV_FREQ:
 	case HWT_EV_MAP:
 	case HWT_EV_CLOCK_SYNC:
+	case HWT_EV_NOPATH:		/* its hole says as much */
 		return v->verbose;
 	case HWT_EV_ASPACE:
 		return v->verbose || (ev->u.aspace.valid & 7);
@@ -556,6 +557,8 @@ static void show_range(struct show *v, const struct hwt_event *ev)
 		out_str(o, show_kind(ev->u.range.kind));
 		if (ev->flags & HWT_F_TAKEN)
 			out_str(o, " taken");
+		if (ev->flags & HWT_F_DOUBT)
+			out_str(o, " doubt");
 	}
 	if (v->lines)
 		show_line(v, ev, ev->u.range.first);

@@ -273,13 +273,15 @@ static void edge_of(const struct emit *e, struct emit_cpu *c, const struct hwt_e
 
 void emit_range(struct emit *e, unsigned slot, const struct hwt_event *ev)
 {
-	e->stats->insns += ev->u.range.insns;
+	if (!(ev->flags & HWT_F_DOUBT))
+		e->stats->insns += ev->u.range.insns;
 	e->stats->ranges++;
 	if (e->want.level == HWT_LEVEL_HOLES || slot >= e->ncpus)
 		return;
 	if (e->want.level == HWT_LEVEL_CALLS) {
 		settle(e, &e->cpus[slot], ev->u.range.first);
-		edge_of(e, &e->cpus[slot], ev);
+		if (!(ev->flags & HWT_F_DOUBT))
+			edge_of(e, &e->cpus[slot], ev);
 		return;
 	}
 	push(e, ev);

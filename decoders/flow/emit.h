@@ -56,7 +56,10 @@ static inline unsigned emit_room(const struct emit *e)
 	return EMIT_RING - (e->head - e->tail);
 }
 
-/* A RANGE of @slot. @ev is complete. Counts it, and emits what the interest makes of it. */
+/*
+ * A RANGE of @slot. @ev is complete. Counts it, and emits what the interest makes of it. One with
+ * HWT_F_DOUBT leads nowhere, and its instructions are not counted.
+ */
 void emit_range(struct emit *e, unsigned slot, const struct hwt_event *ev);
 /* Any other event. GAP, ON, OFF, NOPATH and EXCEPTION end a pending edge. */
 void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev);

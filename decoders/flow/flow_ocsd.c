@@ -25,6 +25,7 @@ struct flow {
 	struct feed feed;
 	const struct trace_buf *buf;
 	struct csdec_env env;
+	struct proof proof;
 	struct csdec *decs;	/* by trace id */
 	unsigned ndecs;
 	struct csdec *by_id[CSDEC_IDS];
@@ -370,9 +371,11 @@ int flow_ocsd_new(struct hwt_stream **out, const struct flow_args *a, struct hwt
 	f->env = (struct csdec_env){
 		.emit = &f->emit, .stats = &f->fs.stats, .image = a->image,
 		.when = HWT_TIME_UNKNOWN, .counts_only = a->want->level == HWT_LEVEL_HOLES,
+		.calls_only = a->want->level == HWT_LEVEL_CALLS, .proof = &f->proof,
 	};
 	for (size_t i = 0; i < a->buf->nspans; i++)
 		f->fs.stats.bytes_in += a->buf->spans[i].size;
+	f->proof.version = 1;
 	feed_init(&f->feed, a->buf);
 	rc = emit_init(&f->emit, a, &f->fs.stats, a->buf->framing == FRAMING_NONE ? 1 : CSDEC_IDS);
 	if (rc >= 0)

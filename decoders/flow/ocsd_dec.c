@@ -22,6 +22,8 @@ static uint32_t on_code(void *ctx, uint64_t addr, uint32_t space, uint32_t n, ui
 
 void csdec_code_changed(struct csdec *d)
 {
+	if (!++d->env->proof->version)
+		d->env->proof->version = 1;
 	if (!d->live_code)
 		return;
 	cslib_drop_asked(d->lib);
@@ -114,21 +116,47 @@ static bool contradicts(const struct hwt_event *ev)
 	return ev->u.range.kind >= HWT_INSN_CALL && ev->u.range.kind <= HWT_INSN_IJUMP;
 }
 
-static void range(struct csdec *d, const struct cslib_elem *e, uint64_t off)
+/* @known instructions of the range of @e did run. */
+static void give_range(struct csdec *d, const struct cslib_elem *e, uint64_t off, enum trust trust,
+		       uint32_t known)
 {
 	struct csdec_env *env = d->env;
+	struct hwt_event ev;
+
+	if (env->counts_only || (env->calls_only && trust > TRUST_PART)) {
+		env->stats->insns += known;
+		env->stats->ranges++;
+		return;
+	}
+	ev = event_of(d, e, off);
+	ev.u.range.kind = (uint8_t)far_kind(d, &ev);
+	if (trust != TRUST_ALL) {
+		ev.flags |= HWT_F_DOUBT;
+		env->stats->insns += known;
+	}
+	emit_range(env->emit, env->emit->ncpus > 1 ? d->s.id : 0, &ev);
+}
+
+static void range(struct csdec *d, const struct cslib_elem *e, uint64_t off)
+{
+	struct hwt_where w = { .pid = d->s.code_pid, .space = d->space, .time = d->env->when };
+	uint32_t known = e->ev.u.range.insns;
+	uint64_t branch = HWT_NO_ADDR;
+	enum trust trust;
 
 	d->overflow_told = false;
-	if (env->counts_only) {
-		env->stats->insns += e->ev.u.range.insns;
-		env->stats->ranges++;
-	} else {
-		struct hwt_event ev = event_of(d, e, off);
-
-		ev.u.range.kind = (uint8_t)far_kind(d, &ev);
-		emit_range(env->emit, env->emit->ncpus > 1 ? d->s.id : 0, &ev);
-	}
-	if (contradicts(&e->ev))
+	trust = doubt_range(&d->doubt, d->env->proof, d->env->image, &w, &e->ev, off, &branch,
+			    &known);
+	if (trust > TRUST_PART)
+		known = 0;
+	if (trust == TRUST_STACK)
+		src_hole_at(&d->s, off, HWT_NO_ADDR, HWT_GAP_NO_RETURN, 0);
+	else if (trust == TRUST_WRONG)
+		src_hole_at(&d->s, off, branch, HWT_GAP_UNKNOWN_BRANCH, 0);
+	give_range(d, e, off, trust, known);
+	if (trust == TRUST_PART)
+		src_hole_at(&d->s, off, branch, HWT_GAP_UNKNOWN_BRANCH, 0);
+	else if (trust == TRUST_ALL && contradicts(&e->ev))
 		src_hole_at(&d->s, off, e->ev.u.range.last, HWT_GAP_BAD_IMAGE, 0);
 }
 
@@ -157,6 +185,7 @@ static void trace_on(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 		src_hole_flush(&d->s);
 	}
 	d->overflow_told = false;
+	doubt_restart(&d->doubt);
 	d->on = true;
 	emit_elem(d, e, off);
 }
@@ -166,6 +195,7 @@ static void context(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 	struct src *s = &d->s;
 	int32_t tid = HWT_NONE, pid;
 
+	d->space = image_space(e->ev.u.aspace.el, e->ev.u.aspace.secure);
 	pid = src_owner(s, e->owner.id_valid, e->owner.id, e->owner.vmid_valid, e->owner.vmid,
 			&tid);
 	if (pid != HWT_NONE) {
@@ -204,6 +234,8 @@ static void element(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 		no_sync(d, e->cause, off);
 		break;
 	case CSLIB_LOST:
+		if (d->doubt.on)
+			break;		/* not where the flow is: the hole was told */
 		src_hole_at(&d->s, off, e->addr, e->cause, 0);
 		break;
 	case CSLIB_PLAIN:
@@ -292,6 +324,9 @@ static void on_packet(void *ctx, const struct cslib_packet *p)
 		src_hunt(s, cause, 0);
 		d->overflow_told = p->use == CSLIB_OVERFLOW;
 	}
+	if (p->use == CSLIB_GOOD && (p->has_addr || p->has_source || p->exception))
+		doubt_packet(&d->doubt, off, p->exception ? SEEN_EXCEPTION :
+			     p->has_source ? SEEN_SOURCE : SEEN_TARGET, p->addr);
 	if (p->use == CSLIB_GOOD && !s->hunting && p->unexpected)
 		src_hole(s, off, 0, HWT_GAP_BAD_PACKET, p->type);
 	if (d->live_code && p->use == CSLIB_GOOD)
@@ -321,6 +356,22 @@ int csdec_sort(const struct trace_buf *buf, const struct trace_cfg *out[CSDEC_ID
 	return 0;
 }
 
+#define CONFIGR_RS	(1u << 12)	/* TRCCONFIGR: return stack */
+#define CR_RS		(1u << 29)	/* ETMCR of a PTM: return stack */
+
+/* Does the trace unit leave out the addresses of returns? */
+static bool has_stack(const struct trace_cfg *cfg)
+{
+	switch (cfg->proto) {
+	case HWT_PROTO_ETM4:
+	case HWT_PROTO_ETE:
+		return cfg->r.etm4.configr & CONFIGR_RS;
+	case HWT_PROTO_PTM:
+		return cfg->r.etm3.cr & CR_RS;
+	}
+	return false;
+}
+
 int csdec_open(struct csdec *d, const struct flow_args *a, const struct trace_cfg *cfg,
 	       struct csdec_env *env, const struct code_part *parts, size_t nparts)
 {
@@ -329,6 +380,7 @@ int csdec_open(struct csdec *d, const struct flow_args *a, const struct trace_cf
 
 	d->env = env;
 	d->blame = HWT_GAP_LIB;
+	d->doubt.stack = has_stack(cfg);
 	src_init(&d->s, a, env->emit, cfg);
 	src_start(&d->s);
 	rc = cslib_open(&d->lib, cfg, &calls, d, &d->refused);
@@ -370,6 +422,7 @@ void csdec_reset(struct csdec *d, unsigned cause)
 	if (d->lib)
 		cslib_reset(d->lib);
 	src_start(&d->s);
+	doubt_reset(&d->doubt);
 	d->overflow_told = false;
 }
 
@@ -388,6 +441,7 @@ void csdec_fatal(struct csdec *d, int32_t code)
 		s->packed = s->fed;
 	}
 	cslib_reset(d->lib);
+	doubt_reset(&d->doubt);
 	src_hunt(s, cause, code);
 	s->sync_off = HWT_NO_OFF;
 	s->last_size = 0;

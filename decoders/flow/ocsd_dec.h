@@ -7,6 +7,7 @@
  * and holes of the source.
  */
 #include "ocsd_code.h"
+#include "ocsd_doubt.h"
 #include "ocsd_lib.h"
 #include "ocsd_src.h"
 
@@ -19,6 +20,8 @@ struct csdec_env {		/* what the decoders of a stream share */
 	struct hwt_image *image;
 	uint64_t when;		/* base ns of the span, for the image */
 	bool counts_only;	/* nobody wants ranges */
+	bool calls_only;	/* nor their instructions */
+	struct proof *proof;
 	int rc;			/* negative: the stream ends */
 };
 
@@ -32,6 +35,8 @@ struct csdec {
 	bool live_code;		/* code is asked for, not mapped */
 	bool overflow_told;
 	bool on;		/* tracing, as far as told */
+	uint32_t space;		/* HWT_SPACE_* that runs */
+	struct doubt doubt;
 	uint32_t given;		/* bytes in @pad */
 	uint8_t pad[CSDEC_PAD + 1];	/* what an STM decoder reads */
 };

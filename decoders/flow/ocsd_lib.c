@@ -170,6 +170,27 @@ static bool has_address(int type)
 	return type >= ETM4_PKT_I_ADDR_CTXT_L_32IS0 && type <= ETM4_PKT_I_ADDR_L_64IS1;
 }
 
+/* Does the packet name the address of the next instruction? */
+static bool packet_addr(ocsd_trace_protocol_t proto, const void *pkt, int type, uint64_t *addr)
+{
+	switch (proto) {
+	case OCSD_PROTOCOL_ETMV3:
+		*addr = ((const ocsd_etmv3_pkt *)pkt)->addr.val;
+		return type == ETM3_PKT_BRANCH_ADDRESS || type == ETM3_PKT_I_SYNC ||
+			type == ETM3_PKT_I_SYNC_CYCLE;
+	case OCSD_PROTOCOL_PTM:
+		*addr = ((const ocsd_ptm_pkt *)pkt)->addr.val;
+		return type == PTM_PKT_BRANCH_ADDRESS || type == PTM_PKT_I_SYNC;
+	case OCSD_PROTOCOL_ETMV4I:
+		*addr = ((const ocsd_etmv4_i_pkt *)pkt)->v_addr.val;
+		return has_address(type) || (type == ETM4_PKT_I_Q &&
+			(((const ocsd_etmv4_i_pkt *)pkt)->Q_pkt.addr_present ||
+			 ((const ocsd_etmv4_i_pkt *)pkt)->Q_pkt.addr_match));
+	default:
+		return false;
+	}
+}
+
 /* Follows what the decoder holds; false if it would go wrong over this packet. */
 static bool speculate(struct spec *s, const ocsd_etmv4_i_pkt *p)
 {
@@ -277,6 +298,10 @@ static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_t
 	if (l->proto == OCSD_PROTOCOL_STM)
 		stm_reset(l, p.type);
 	p.blame = (uint16_t)blame(l, &p);
+	p.has_addr = packet_addr(l->proto, pkt, p.type, &p.addr);
+	p.exception = l->proto == OCSD_PROTOCOL_ETMV4I && p.type == ETM4_PKT_I_EXCEPT;
+	p.has_source = l->proto == OCSD_PROTOCOL_ETMV4I && p.type >= ETE_PKT_I_SRC_ADDR_MATCH &&
+		p.type <= ETE_PKT_I_SRC_ADDR_L_64IS1;
 	p.unexpected = !l->speculates && resolves(p.type);
 	l->calls->packet(l->ctx, &p);
 }

@@ -24,6 +24,10 @@ struct cslib_packet {
 	int32_t type;		/* the library's number, within its protocol */
 	bool unexpected;	/* resolves speculation that the trace unit does not have */
 	uint16_t blame;		/* enum hwt_gap_cause if the library gives up on it */
+	bool has_addr;		/* @addr is where the flow goes on */
+	bool has_source;	/* @addr is the next branch that is taken */
+	bool exception;
+	uint64_t addr;
 	uint32_t index;		/* byte index of its first byte, modulo 2^32 */
 	uint32_t size;		/* bytes */
 	const uint8_t *bytes;

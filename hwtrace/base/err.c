@@ -59,6 +59,7 @@ static const struct { const char *name; unsigned id; } gaps[HWT_GAP_CAUSES] = {
 	[HWT_GAP_RESERVED] = { "reserved-id", 24 },
 	[HWT_GAP_NO_DECODER] = { "no-decoder", 25 },
 	[HWT_GAP_LIB] = { "library", 26 },
+	[HWT_GAP_UNKNOWN_BRANCH] = { "unknown-branch", 27 },
 };
 
 const char *hwt_gap_name(unsigned cause)

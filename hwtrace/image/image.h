@@ -9,6 +9,18 @@
 
 struct hwt_open_opts;
 
+/* The memory space (HWT_SPACE_*) of an ASPACE event's level and security; 0: it has no name. */
+static inline uint32_t image_space(unsigned el, unsigned secure)
+{
+	static const uint32_t spaces[2][4] = {
+		{ HWT_SPACE_EL1N, HWT_SPACE_EL1N, HWT_SPACE_EL2, HWT_SPACE_EL3 },
+		{ HWT_SPACE_EL1S, HWT_SPACE_EL1S, HWT_SPACE_EL2S, HWT_SPACE_EL3 },
+	};
+
+	/* root and realm have no name among the spaces */
+	return el > 3 || secure > 1 ? 0 : spaces[secure][el];
+}
+
 /* @ns takes what is wrong with files (no match of build-id, overlap, ...); kept, not owned. */
 int image_new(struct hwt_image **out, struct notes *ns);
 void image_free(struct hwt_image *img);

@@ -87,13 +87,15 @@ enum hwt_gap_cause {
 	HWT_GAP_RESERVED,	/* bytes of reserved or unknown trace ids */
 	HWT_GAP_NO_DECODER,	/* no decoder for this protocol here */
 	HWT_GAP_LIB,		/* any other error of a backend library, in @code */
+	HWT_GAP_UNKNOWN_BRANCH,	/* the backend library walked past a branch */
 	HWT_GAP_CAUSES
 };
 
 /* True for causes that name an instruction: u.gap.addr is valid, u.gap.lost is not. */
 static inline int hwt_gap_has_addr(unsigned cause)
 {
-	return cause >= HWT_GAP_NO_IMAGE && cause <= HWT_GAP_NO_PATH;
+	return (cause >= HWT_GAP_NO_IMAGE && cause <= HWT_GAP_NO_PATH) ||
+		cause == HWT_GAP_UNKNOWN_BRANCH;
 }
 
 /* Short stable name ("overflow", "no-sync", ...); static, never NULL. */
@@ -113,6 +115,13 @@ enum hwt_event_flag {
 	HWT_F_INTR	= 1 << 5,	/* CALL: made by an exception; RETURN: from one;
 		ON: tracing restarts as debug state is left */
 	HWT_F_PREEMPT	= 1 << 6,	/* SCHED_SWITCH: the task was preempted */
+	/*
+	 * RANGE: the library's opinion only. Our own tables contradict it, or it follows such a one
+	 * and the trace named no address since. A GAP stands before the first one; or behind it,
+	 * if it begins with instructions that did run, up to the branch that the GAP names.
+	 * INSN: that branch; where it went is not known.
+	 */
+	HWT_F_DOUBT	= 1 << 6,
 	HWT_F_SW	= 1 << 7,	/* MARK: channel and master are valid (STM) */
 };
 

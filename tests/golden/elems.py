@@ -8,6 +8,7 @@ What OpenCSD lists and we say otherwise, on purpose:
 - EO_TRACE of a source that never was on.
 - a range's cycle count: an event of its own before the range.
 - after a fatal error the lister stops; we count the bytes, start afresh and go on.
+- code that is missing behind a branch that OpenCSD walked past: it is not where the flow is.
 - triggers and reserved ids of the formatter: the library drops them.
 Not compared: arm/armv8_1m_branches (OpenCSD 1.3.3 does not know the core's name and decodes nothing).
 """
@@ -192,14 +193,17 @@ def interesting(line):
 
 def compare(tool, snapshot, index, name, form):
     theirs = peer(snapshot, name, ["-dstream_format"] if form == "dstream_coresight" else [])
-    mine = []
+    mine, lost = [], set()
     for line in ours(tool, snapshot, index, []):
+        if " gap unknown-branch " in line:
+            lost.add(line.split()[0])
         if not interesting(line) or line.split()[1] == "7d":    # the lister drops the formatter's triggers
             continue
         if form == "dstream_coresight":     # OpenCSD does not count the probe's own 8 bytes of each 512
             off, _, rest = line.partition(" ")
             line = "%d %s" % (int(off) - int(off) // 512 * 8, rest)
         mine.append(re.sub(r"^(\d+ \w+) (mark|freq) .*", r"\1 software", line))
+    theirs[:] = [a for a in theirs if " gap no-image " not in a or a.split()[0] not in lost]
     for k, (a, b) in enumerate(zip(theirs, mine)):
         if not match(a, b, form != "source_data"):
             print("%s buffer %s: element %d of %d:" % (snapshot, name, k, len(theirs)))

@@ -183,6 +183,39 @@ static void progress_is_seen(void **state)
 	assert_int_equal(out[n - 1].time, 999);
 }
 
+/* The library's ranges past a branch: the proven instructions, the hole, nothing after it. */
+static void doubt(void **state)
+{
+	struct hwt_event in[5], out[16];
+	int n;
+
+	/* as if "jne" at L + 9 were not known; then what the library makes of it */
+	in[0] = range(5, L, L + 11, 5);
+	in[0].flags |= HWT_F_DOUBT;
+	in[1] = (struct hwt_event){ .type = HWT_EV_GAP, .time = 5 };
+	in[1].u.gap.cause = HWT_GAP_UNKNOWN_BRANCH;
+	in[1].u.gap.addr = L + 9;
+	in[2] = range(6, L + 6, L + 9, 2);
+	in[2].flags |= HWT_F_DOUBT;
+	in[3] = range(7, L + 11, L + 11, 1);	/* the trace named its address */
+	in[4] = in[0];
+	n = run(in, 5, &all, out, 16, 16);
+	assert_int_equal(n, 10);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(out[i].type, HWT_EV_INSN);
+	assert_int_equal(out[3].u.range.first, L + 9);
+	assert_int_equal(out[3].u.range.kind, HWT_INSN_BRANCH);
+	assert_int_equal(out[3].flags, HWT_F_DOUBT);
+	assert_int_equal(out[4].type, HWT_EV_GAP);
+	assert_int_equal(out[5].u.range.first, L + 11);
+	assert_int_equal(out[6].u.range.first, L);
+	/* the hole first: not even the beginning is proven */
+	n = run(in + 1, 3, &all, out, 16, 16);
+	assert_int_equal(n, 2);
+	assert_int_equal(out[0].type, HWT_EV_GAP);
+	assert_int_equal(out[1].u.range.first, L + 11);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -191,6 +224,7 @@ int main(void)
 		cmocka_unit_test(contradiction_is_a_hole),
 		cmocka_unit_test(only_what_is_asked_for),
 		cmocka_unit_test(progress_is_seen),
+		cmocka_unit_test(doubt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
