@@ -15,18 +15,9 @@
 
 #include "decoders/pt/packet.h"
 #include "tests/support/ptenc.h"
+#include "tests/support/rnd.h"
 
 #define SLOT	24		/* bytes: longer than any packet */
-
-static uint64_t seed = 0x9e3779b97f4a7c15;
-
-static uint64_t rnd(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
 
 static void config(struct pt_config *c, uint8_t *p, size_t n)
 {

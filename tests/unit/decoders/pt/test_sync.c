@@ -12,19 +12,10 @@
 #include <cmocka.h>
 
 #include "decoders/pt/packet.h"
+#include "tests/support/rnd.h"
 
 static const uint8_t psb[16] = { 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82, 2, 0x82,
 				 2, 0x82 };
-static uint64_t seed = 88172645463325252;
-
-static uint64_t rnd(void)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
-}
-
 static size_t plain_forward(const uint8_t *p, size_t n)
 {
 	const uint8_t *at = memmem(p, n, psb, sizeof(psb));
