@@ -28,6 +28,7 @@
 #define SECTION_MAX	(8ULL << 20)	/* bytes of code in one section */
 #define HELD		64	/* ranges kept back until a packet proves them */
 #define ROOM		(HELD + 8 * EMIT_STEP)	/* ring entries that one step may take */
+#define COPY_MAX	(1U << 20)	/* bytes of a copy of trace in memory */
 #define QUIET_STEPS	(1U << 16)	/* library calls in one next() without an event */
 
 struct ipt_image {
@@ -62,6 +63,7 @@ struct flow_ipt {
 	uint64_t done;			/* bytes of the span that are accounted for */
 	uint64_t hint;			/* bytes of the span that the system was told of */
 	uint8_t *copy;			/* the run without foreign packets, or NULL */
+	struct file *spool;		/* where @copy is if it is long, or NULL */
 	struct ipt_foreign_walk walk;
 	struct ipt_foreign item;	/* waits for its event; size 0: none */
 	struct pt_block_decoder *dec;	/* the one that works: that of the run, or @over */
@@ -1287,7 +1289,10 @@ static void close_run(struct flow_ipt *f)
 {
 	pt_blk_free_decoder(f->whole);
 	pt_blk_free_decoder(f->over);
-	free(f->copy);
+	if (!f->spool)
+		free(f->copy);
+	file_close(f->spool);
+	f->spool = NULL;
 	f->dec = f->whole = f->over = NULL;
 	f->copy = NULL;
 	f->nheld = 0;
@@ -1320,18 +1325,50 @@ static void step_span(struct flow_ipt *f)
 	f->state = AT_SEG;
 }
 
+/* A long copy is written to a file, so that memory does not grow with the trace. */
+static int spool_run(struct flow_ipt *f, struct ipt_patch *w)
+{
+	uint8_t *piece = malloc(COPY_MAX);
+	uint64_t told = 0;
+	size_t n = 0;
+	int rc = piece ? file_spool_new(&f->spool, "trace without foreign packets") : -ENOMEM;
+
+	while (!rc && (n = ipt_scan_patch(piece, COPY_MAX, w, span_of(f), &f->seg))) {
+		rc = file_spool_write(f->spool, piece, n);
+		span_done_before(span_of(f), w->at, &told);
+	}
+	free(piece);
+	if (!rc)
+		rc = file_spool_map(f->spool);
+	if (!rc)
+		f->copy = (uint8_t *)(uintptr_t)f->spool->p;
+	return rc;
+}
+
+/* The run without foreign packets, in memory if it is short. */
+static int copy_run(struct flow_ipt *f)
+{
+	struct ipt_patch w = { .at = f->seg.begin };
+	size_t n = f->seg.end - f->seg.begin;
+
+	if (n > COPY_MAX)
+		return spool_run(f, &w);
+	f->copy = malloc(n);
+	if (!f->copy)
+		return -ENOMEM;
+	ipt_scan_patch(f->copy, n, &w, span_of(f), &f->seg);
+	return 0;
+}
+
 static void open_run(struct flow_ipt *f)
 {
 	const struct trace_span *s = span_of(f);
 	size_t n = f->seg.end - f->seg.begin;
 
 	if (f->seg.foreign) {
-		f->copy = malloc(n);
-		if (!f->copy) {
-			f->error = -ENOMEM;
+		f->error = copy_run(f);
+		if (f->error)
 			return;
-		}
-		ipt_scan_patch(f->copy, s, &f->seg);
 		f->walk = (struct ipt_foreign_walk){ .at = f->seg.begin, .end = f->seg.end };
 		f->item.size = 0;
 	}
@@ -1399,8 +1436,14 @@ static void step_tail(struct flow_ipt *f)
 
 static void tell_system(struct flow_ipt *f)
 {
-	if (f->state == IN_FLOW)
-		span_done_before(span_of(f), at(f), &f->hint);
+	uint64_t before = f->hint;
+
+	if (f->state != IN_FLOW)
+		return;
+	span_done_before(span_of(f), at(f), &f->hint);
+	if (f->spool && f->hint > before)
+		file_done(f->spool, before > f->seg.begin ? before - f->seg.begin : 0,
+			  f->hint - f->seg.begin);
 }
 
 static void step_flow(struct flow_ipt *f)

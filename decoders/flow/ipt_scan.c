@@ -203,28 +203,44 @@ static bool becomes_exstop(const struct ipt_packet *pkt, const struct trace_span
 	return pkt->flag && !fup_has_target(s->p, at, end);
 }
 
-void ipt_scan_patch(uint8_t *dst, const struct trace_span *s, const struct ipt_seg *seg)
+/* @d is a copy of @pkt, which ends at @at. */
+static void patch(uint8_t *d, const struct ipt_packet *pkt, const struct trace_span *s, uint64_t at,
+		  uint64_t end)
 {
 	static const uint8_t exstop_ip[2] = { 0x02, 0xe2 };	/* SDM, "EXSTOP Packet" */
-	struct ipt_ctx ctx = { 0 };
+
+	if (fup_lost(pkt, s, at, end))
+		d[1] &= 0x7f;		/* bit IP of EXSTOP and PTW */
+	if (!is_foreign(pkt->kind))
+		return;
+	memset(d, 0, pkt->size);
+	if (becomes_exstop(pkt, s, at, end))
+		memcpy(d + pkt->size - 2, exstop_ip, 2);
+}
+
+size_t ipt_scan_patch(uint8_t *dst, size_t room, struct ipt_patch *w, const struct trace_span *s,
+		      const struct ipt_seg *seg)
+{
 	struct ipt_packet pkt;
+	size_t used = 0;
 
-	memcpy(dst, s->p + seg->begin, seg->end - seg->begin);
-	for (uint64_t at = seg->begin; at < seg->end;) {
-		uint8_t *d = dst + (at - seg->begin);
-		int n = ipt_packet_decode(&pkt, &ctx, s->p + at, seg->end - at);
+	while (w->at < seg->end) {
+		struct ipt_ctx ctx = w->ctx;
+		int n = ipt_packet_decode(&pkt, &ctx, s->p + w->at, seg->end - w->at);
+		size_t size = n < 0 ? seg->end - w->at : (size_t)n;	/* a run has none such */
 
-		if (n < 0)
-			return;
-		at += (unsigned)n;
-		if (fup_lost(&pkt, s, at, seg->end))
-			d[1] &= 0x7f;		/* bit IP of EXSTOP and PTW */
-		if (!is_foreign(pkt.kind))
-			continue;
-		memset(d, 0, (unsigned)n);
-		if (becomes_exstop(&pkt, s, at, seg->end))
-			memcpy(d + n - 2, exstop_ip, 2);
+		if (size > room - used && n < 0)
+			size = room - used;
+		if (size > room - used || !size)
+			break;
+		memcpy(dst + used, s->p + w->at, size);
+		w->at += size;
+		w->ctx = ctx;
+		if (n >= 0)
+			patch(dst + used, &pkt, s, w->at, seg->end);
+		used += size;
 	}
+	return used;
 }
 
 /* The rest of a PEBS block whose BBP was just read. */

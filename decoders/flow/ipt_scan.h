@@ -27,14 +27,21 @@ struct ipt_seg {
 /* The first run at or after @from; [@from, begin) is before any PSB. */
 void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from);
 
+struct ipt_patch {	/* a copy that is made in pieces */
+	uint64_t at;		/* next packet, offset in the span; begins at seg.begin */
+	struct ipt_ctx ctx;
+};
+
 /*
- * Copies a run to @dst (end - begin bytes) with the packets that libipt does not know taken out:
- * PAD in their place, so that offsets stay. Where one is bound to the FUP after it (BEP, CFE and
- * TRIG with IP), an EXSTOP with IP takes its place, so that the FUP keeps its meaning for IP
- * compression and the walker stops at its address. An EXSTOP or PTW whose FUP was lost in an
- * overflow loses its bit IP, so that libipt delivers it without an address.
+ * Copies whole packets of a run to @dst, as many as @room bytes hold, and returns the bytes; 0 at
+ * the end of the run. The packets that libipt does not know are taken out: PAD in their place, so
+ * that offsets stay. Where one is bound to the FUP after it (BEP, CFE and TRIG with IP), an EXSTOP
+ * with IP takes its place, so that the FUP keeps its meaning for IP compression and the walker
+ * stops at its address. An EXSTOP or PTW whose FUP was lost in an overflow loses its bit IP, so
+ * that libipt delivers it without an address.
  */
-void ipt_scan_patch(uint8_t *dst, const struct trace_span *s, const struct ipt_seg *seg);
+size_t ipt_scan_patch(uint8_t *dst, size_t room, struct ipt_patch *w, const struct trace_span *s,
+		      const struct ipt_seg *seg);
 
 /* A packet, or a whole PEBS block (BBP to BEP), that libipt does not know. */
 struct ipt_foreign {
