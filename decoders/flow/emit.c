@@ -354,6 +354,7 @@ void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev)
 		else
 			end_pending(e, c, ev);
 		break;
+	case HWT_EV_NONE:
 	case HWT_EV_ASPACE:
 	case HWT_EV_TX:
 	case HWT_EV_SCHED_SWITCH:

@@ -101,6 +101,7 @@ struct flow_ipt {
 	struct hwt_event held[HELD];
 	struct ipt_rets rets;
 	bool at_ret;			/* after a RET that may be where tracing was switched off */
+	uint64_t ret_off;		/* in the span: packets from here on are behind it */
 	uint16_t cbr;			/* last ratio told */
 	unsigned steps;
 	struct pt_block block;
@@ -269,25 +270,50 @@ static enum used packet_at(const struct flow_ipt *f, uint64_t off)
 }
 
 /*
+ * True if no time stands between the packet at @off, a TNT or TIP, and the event behind it, or the
+ * end.
+ */
+static bool event_follows(const struct flow_ipt *f, uint64_t off)
+{
+	const struct trace_span *s = span_of(f);
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+	int n;
+
+	for (int i = 0; i < 16 && off < f->seg.end; i++, off += (unsigned)n) {
+		n = ipt_packet_decode(&pkt, &ctx, s->p + off, f->seg.end - off);
+		if (n < 0)
+			return false;
+		switch (pkt.kind) {
+		case IPT_TSC: case IPT_TMA: case IPT_MTC: case IPT_CYC:
+			return false;
+		}
+		if (i && pkt.kind != IPT_PAD)
+			return true;
+	}
+	return off >= f->seg.end;
+}
+
+/*
  * The library may have gone on to another packet. Branches in the one that it used are later than
  * the packet before that; TIPs behind a TNT may have waited with it (SDM, "Deferred TIPs"). An
  * event is told when flow comes to it. @sure: the library's time is not that of an event ahead.
  */
 static void next_packet(struct flow_ipt *f, bool sure)
 {
-	uint64_t off = at(f);
+	uint64_t off = at(f), pkt = f->pkt;
 	enum used used;
 
 	if (off == f->pkt)
 		return;
-	used = packet_at(f, f->pkt);
+	used = packet_at(f, pkt);
 	f->pkt = off;
 	if (used == USED_EVENT)
 		return;
 	if (used == USED_TNT || !f->kept)
 		not_before(f, f->sent);
 	f->kept |= used == USED_TNT;
-	if (sure)
+	if (sure || event_follows(f, pkt))
 		f->sent = f->tsc;
 }
 
@@ -796,7 +822,7 @@ static bool bridge(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 	unsigned kind;
 	size_t n;
 
-	off = unused(f, p, off, addr);
+	off = unused(f, p, off, cause == HWT_GAP_NO_RETURN ? HWT_NO_ADDR : addr);
 	if (!find_restart(f, p, psb, &kind, &ip, &pkt_at, &ovf))
 		return false;
 	n = ipt_bridge_make(&f->bridge, p, to, kind, ip, f->tsc, &cfg.begin);
@@ -819,10 +845,10 @@ static bool bridge(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 	return true;
 }
 
-/* Flow can not go on: a hole up to the next address that is known, or the next PSB. */
-static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
+/* Flow can not go on at @off: a hole up to the next address that is known, or the next PSB. */
+static void broken_at(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, uint64_t off)
 {
-	uint64_t off = at(f), next = next_psb(f, f->sync + 1);
+	uint64_t next = next_psb(f, f->sync + 1);
 
 	f->since = f->tsc;
 	if (f->dec == f->whole)
@@ -844,6 +870,11 @@ static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
 		sync_at(f, next);
 	else
 		f->state = AT_TAIL;
+}
+
+static void broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr)
+{
+	broken_at(f, cause, code, addr, at(f));
 }
 
 /* No packet is left for the library. */
@@ -902,6 +933,7 @@ static void returned(struct flow_ipt *f, uint64_t off)
 	struct ipt_packet pkt;
 	int n;
 
+	f->ret_off = off;
 	for (; off < end; off += (unsigned)n) {
 		n = ipt_packet_decode(&pkt, &ctx, bytes_at(f, off), end - off);
 		if (n < 0)
@@ -956,7 +988,7 @@ static void step_block(struct flow_ipt *f)
 		return;
 	}
 	if (!return_holds(f)) {
-		broken(f, HWT_GAP_NO_RETURN, 0, ret);
+		broken_at(f, HWT_GAP_NO_RETURN, 0, ret, f->ret_off);
 		return;
 	}
 	if (!shown(f))
@@ -1141,7 +1173,7 @@ static void overflow(struct flow_ipt *f, bool on)
 	uint64_t ovf = ipt_next_ovf(span_of(f), f->ovf, end, f->cfg.errata.skd007);
 
 	f->tracing = on;
-	ipt_rets_overflow(&f->rets);
+	ipt_rets_forget(&f->rets);
 	f->ovf = ovf < end ? ovf + 2 : end;
 	foreign(f, at(f), true);	/* the overflow may have taken the FUP they wait for */
 	ipt_owner_lost(&f->owner);
@@ -1263,7 +1295,7 @@ static void step_event(struct flow_ipt *f)
 		ipt_rets_return(&f->rets, false);
 	}
 	if (!return_holds(f)) {
-		broken(f, HWT_GAP_NO_RETURN, 0, f->block.end_ip);
+		broken_at(f, HWT_GAP_NO_RETURN, 0, f->block.end_ip, f->ret_off);
 		return;
 	}
 	if (!f->tracing || !passes_by(&e))
@@ -1277,8 +1309,10 @@ static void step_event(struct flow_ipt *f)
 			broken(f, HWT_GAP_BREAK, 0, HWT_NO_ADDR);
 			return;
 		}
-		if (e.type == ptev_exec_mode)
+		if (e.type == ptev_exec_mode) {
 			came_to_psb(f);
+			ipt_rets_forget(&f->rets);
+		}
 	}
 	translate(f, &e);
 }
@@ -1414,6 +1448,17 @@ static void step_seg(struct flow_ipt *f)
 		gap(f, f->seg.cause, 0, f->seg.bad, f->seg.next - f->seg.bad, 0);
 }
 
+/* What comes is later than the last packet, and that bounds what came before. */
+static void all_used(struct flow_ipt *f)
+{
+	struct hwt_event ev;
+
+	next_packet(f, false);
+	not_before(f, f->sent);
+	ev = event(f, HWT_EV_NONE, at(f));
+	emit_event(&f->emit, 0, &ev);
+}
+
 /* The run is over: foreign packets at its end, then why it ended. */
 static void step_tail(struct flow_ipt *f)
 {
@@ -1425,6 +1470,8 @@ static void step_tail(struct flow_ipt *f)
 	take_time(f);
 	if (overdue(f))
 		return;
+	if (f->timed)
+		all_used(f);
 	if (f->seg.cause != HWT_GAP_NONE) {
 		f->tracing = false;
 		gap(f, f->seg.cause, 0, f->seg.bad, f->seg.next - f->seg.bad, 0);

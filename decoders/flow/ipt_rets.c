@@ -27,7 +27,7 @@ void ipt_rets_start(struct ipt_rets *r)
 	r->hw.n = r->lib.n = 0;
 }
 
-void ipt_rets_overflow(struct ipt_rets *r)
+void ipt_rets_forget(struct ipt_rets *r)
 {
 	r->hw.n = 0;
 }

@@ -4,10 +4,11 @@
 
 /*
  * Return addresses, as the hardware keeps them for return compression and as libipt does. They
- * differ: each RET takes an entry from the hardware's stack, and an overflow empties it (SDM, "RET
- * Compression", "OVF Packet"); libipt takes one only for a compressed RET, and forgets nothing.
- * After a RET that goes elsewhere (a retpoline, what comes after longjmp), or over an overflow, it
- * would follow a compressed RET to an address that is long over, without an error.
+ * differ: each RET takes an entry from the hardware's stack, and a PSB or an overflow empties it
+ * (SDM, "RET Compression", "PSB Packet", "OVF Packet"); libipt takes one only for a compressed RET,
+ * and forgets nothing. After a RET that goes elsewhere (a retpoline, what comes after longjmp), or
+ * over a PSB or an overflow, it would follow a compressed RET to an address that is long over,
+ * without an error.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,8 +26,8 @@ struct ipt_rets {
 
 /* A decoder starts. */
 void ipt_rets_start(struct ipt_rets *r);
-/* The trace unit lost packets. */
-void ipt_rets_overflow(struct ipt_rets *r);
+/* Flow came to a PSB or an overflow. */
+void ipt_rets_forget(struct ipt_rets *r);
 /* A call that is followed by @ret; not one to the next instruction. */
 void ipt_rets_call(struct ipt_rets *r, uint64_t ret);
 /* A RET, @compressed or with its address in a TIP. False if libipt follows a wrong entry. */

@@ -102,16 +102,25 @@ static const struct row rows[] = {
 		"on 70000017 resumed\n"
 		"70000017-70000017 1 return\n" },
 	/*
-	 * A trace unit forgets its calls at a PSB (SDM, "RET Compression"), so no hardware writes
-	 * this one: the taken bit would be a return without call. libipt keeps its stack over a
-	 * PSB and follows it.
+	 * A trace unit forgets its calls at a PSB (SDM, "RET Compression": the stack that both
+	 * sides keep begins there), and a decoder that starts there knows none; so the taken bit
+	 * is a return without call, although libipt keeps its stack and would follow it.
 	 */
-	{ "retcomp-psb", { { 0x401000, "e82b000000" }, { 0x401030, "750e" }, { 0x401040, "c3" } },
+	{ "retcomp-psb", { { 0x401000, "e82b00000090" }, { 0x401030, "750e" },
+		{ 0x401040, "c3" } },
 		.expect = "on 401000\n"
 		"401000-401000 1 call\n"
 		"401030-401030 1 branch\n"
 		"401040-401040 1 return\n"
-		"off 401005 cut\n" },
+		"gap no-return 55+5 at 401040\n" },
+	{ "retcomp-psb", { { 0x401000, "e82b00000090" }, { 0x401030, "750e" },
+		{ 0x401040, "c3" } },
+		.expect = "on 401000\n"
+		"401000-401000 1 call\n"
+		"401030-401030 1 branch\n"
+		"401040-401040 1 return\n"
+		"gap no-return 55+1 at 401040\n"
+		"off 401005 cut\n", .resync = HWT_RESYNC_PACKET },
 	{ "ipc-signext", { { 0xffffffffc05f803c, "90909090" } },
 		.expect = "on ffffffffc05f803c\n"
 		"ffffffffc05f803c-ffffffffc05f803f 4 other\n"

@@ -191,6 +191,8 @@ static size_t times(uint64_t *out, size_t max, uint8_t *clock)
 	assert_int_equal(flow_ipt_new(&s, &a, NULL), 0);
 	while ((n = hwt_stream_next(s, ev, 16)) > 0)
 		for (int i = 0; i < n && k < max; i++) {
+			if (ev[i].type == HWT_EV_NONE)
+				continue;
 			*clock = ev[i].clock;
 			out[k++] = ev[i].time;
 		}
