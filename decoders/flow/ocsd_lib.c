@@ -23,7 +23,6 @@ struct cslib_dec {
 	struct spec spec;
 	const uint8_t *given;	/* bytes that the library works on */
 	uint32_t ngiven;
-	uint64_t index;		/* of the first one */
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -253,22 +252,24 @@ static void stm_reset(struct cslib_dec *l, int type)
 }
 
 /*
- * The bytes of @p that are there. A run before a sync may have begun in a piece before this one,
- * and the search of PTM and ETMv3 then tells the length of both with a place that is in neither.
+ * The bytes of @p that are there. PTM and ETMv3 tell a run before a sync that began in a piece
+ * before this one with a place that may be past all pieces: those bytes are not shown.
  */
 static void find_bytes(const struct cslib_dec *l, struct cslib_packet *p)
 {
-	uint32_t at = p->index - (uint32_t)l->index;
+	uintptr_t place = (uintptr_t)p->bytes - (uintptr_t)l->given;
 
 	p->have = p->size;
 	if (p->use != CSLIB_UNSYNC ||
 	    (l->proto != OCSD_PROTOCOL_PTM && l->proto != OCSD_PROTOCOL_ETMV3))
 		return;
-	if (at >= l->ngiven)
-		at = l->ngiven;
-	p->bytes = l->given + at;
-	if (p->have > l->ngiven - at)
-		p->have = l->ngiven - at;
+	if (place > l->ngiven) {
+		place = 0;
+		p->have = 0;
+	}
+	p->bytes = l->given + place;
+	if (p->have > l->ngiven - place)
+		p->have = (uint32_t)(l->ngiven - place);
 }
 
 /*
@@ -785,7 +786,6 @@ enum cslib_answer cslib_data(struct cslib_dec *l, uint64_t index, const uint8_t 
 {
 	l->given = p;
 	l->ngiven = n;
-	l->index = index;
 	return answer(ocsd_dt_process_data(l->tree, OCSD_OP_DATA, (ocsd_trc_index_t)index, n, p,
 					   used), code);
 }
