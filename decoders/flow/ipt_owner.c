@@ -7,6 +7,14 @@ static void by_schedule(struct ipt_owner *o)
 	o->tid = o->cur.tid;
 }
 
+/* Linux, PTI: bit 12 chooses the half of the 8 KiB table, bit 11 the process-context id of it. */
+#define KPTI_BITS	0x1800
+
+static uint64_t space(const struct ipt_owner *o, uint64_t cr3)
+{
+	return o->kpti && cr3 != HWT_NO_ADDR ? cr3 & ~(uint64_t)KPTI_BITS : cr3;
+}
+
 /* CR3 wins over time: the schedule is stamped on another clock path and a little early or late. */
 static void choose(struct ipt_owner *o)
 {
@@ -17,7 +25,7 @@ static void choose(struct ipt_owner *o)
 	by_schedule(o);
 	if (o->cr3 == HWT_NO_ADDR || !o->m)
 		return;
-	pid = machine_aspace(o->m, o->cr3);
+	pid = machine_aspace(o->m, space(o, o->cr3));
 	if (pid == HWT_NONE || pid == o->pid)
 		return;
 	o->pid = pid;
@@ -51,16 +59,18 @@ void ipt_owner_span(struct ipt_owner *o, const struct trace_buf *b, const struct
  * A stretch with one CR3 that began as the task came in by the schedule, and that ran user code,
  * is over: the CR3 is that task's. Kernel threads keep the CR3 of the task before them, but run no
  * user code. The schedule can be late by the grain of the trace's time, so two stretches must
- * agree. With page-table isolation CR3 changes at each kernel entry and nothing is learned.
+ * agree. With page-table isolation
+ * both sides of a task count as one.
  */
 static void learn(struct ipt_owner *o)
 {
-	unsigned i = (unsigned)(o->cr3 >> 12) % IPT_GUESSES;
+	uint64_t cr3 = space(o, o->cr3);
+	unsigned i = (unsigned)(cr3 >> 12) % IPT_GUESSES;
 
 	if (o->held && o->user && o->m && o->cur.pid > 0) {
-		if (o->guess[i].cr3 == o->cr3 && o->guess[i].pid == o->cur.pid)
-			machine_set_aspace(o->m, o->cr3, o->cur.pid);
-		o->guess[i].cr3 = o->cr3;
+		if (o->guess[i].cr3 == cr3 && o->guess[i].pid == o->cur.pid)
+			machine_set_aspace(o->m, cr3, o->cur.pid);
+		o->guess[i].cr3 = cr3;
 		o->guess[i].pid = o->cur.pid;
 	}
 	o->user = false;
@@ -68,11 +78,12 @@ static void learn(struct ipt_owner *o)
 
 void ipt_owner_cr3(struct ipt_owner *o, uint64_t cr3)
 {
-	if (cr3 != o->cr3) {
+	o->kpti |= o->cr3 != HWT_NO_ADDR && (o->cr3 ^ cr3) == KPTI_BITS;
+	if (space(o, cr3) != space(o, o->cr3)) {
 		learn(o);
-		o->cr3 = cr3;
 		o->held = false;
 	}
+	o->cr3 = cr3;
 	choose(o);
 }
 

@@ -20,6 +20,8 @@ struct ipt_owner {
 	bool fixed;
 	bool started;		/* a time of this buffer is known */
 	uint64_t cr3;		/* HWT_NO_ADDR: not known */
+	/* page-table isolation: user and kernel side of a task differ in two bits of CR3 */
+	bool kpti;
 	/* @cr3 did not change since the task of the schedule came in, and it ran user code */
 	bool held, user;
 	/* seen once: who ran with which CR3 */

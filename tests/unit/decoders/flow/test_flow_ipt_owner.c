@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "../../../../decoders/flow/ipt_owner.h"
 #include "../../../support/ptenc.h"
 #include "../../../support/ptflow.h"
 
@@ -93,6 +94,34 @@ static void test_idle(void **state)
 		assert_int_equal(!!strstr(text, "401000-401002 3 branch\n"), due < 1020);
 		ptflow_fini(&pf);
 	}
+}
+
+/* Page-table isolation: each kernel entry changes CR3, but user and kernel side are one task's. */
+static void test_kpti(void **state)
+{
+	const uint64_t a = 0x10000, b = 0x24000, user = 0x1800;
+	struct ipt_owner o;
+	struct hwt_event ev;
+
+	start();
+	for (uint64_t t = 100; t < 1000; t += 100)
+		sched(t, t / 100 % 2 ? 10 : 20);
+	machine_sort(pf.machine);
+	ipt_owner_init(&o, pf.machine, &pf.buf);
+	for (uint64_t t = 100; t < 700; t += 100) {
+		uint64_t cr3 = t / 100 % 2 ? a : b;
+
+		ipt_owner_cr3(&o, cr3);
+		ipt_owner_step(&o, 1000000 + t, &ev);
+		ipt_owner_cr3(&o, cr3 | user);
+		o.user = true;
+		ipt_owner_cr3(&o, cr3);
+	}
+	assert_int_equal(machine_aspace(pf.machine, a), 10);
+	assert_int_equal(machine_aspace(pf.machine, b), 20);
+	ipt_owner_cr3(&o, a | user);
+	assert_int_equal(o.pid, 10);
+	ptflow_fini(&pf);
 }
 
 /* No time in the trace: the schedule can not be used, and nothing is taken from it. */
@@ -260,6 +289,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_time), cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_kpti),
 		cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_fixed), cmocka_unit_test(test_by_cr3),
 		cmocka_unit_test(test_versions), cmocka_unit_test(test_times),
