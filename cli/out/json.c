@@ -326,6 +326,7 @@ static void jsonl_body(struct jsonl *j, struct show *v, const struct hwt_event *
 		jsonl_addr(j, "from", ev->u.exc.from);
 		jsonl_addr(j, "to", ev->u.exc.to);
 		jsonl_u64(j, "number", ev->u.exc.number);
+		jsonl_str(j, "name", hwt_exc_name(ev->u.exc.what));
 		jsonl_id(j, ev->u.exc.trace_id);
 		break;
 	case HWT_EV_ASPACE:

@@ -496,7 +496,11 @@ static void other(struct show *v, const struct hwt_event *ev)
 		at(v, ev, ev->u.at.addr);
 		break;
 	case HWT_EV_EXCEPTION:
-		out_fmt(o, "exception %u ", ev->u.exc.number);
+		out_str(o, "exception ");
+		if (ev->u.exc.what != HWT_EXC_ASYNC)
+			out_fmt(o, "%u ", ev->u.exc.number);
+		if (ev->u.exc.what != HWT_EXC_UNKNOWN)
+			out_fmt(o, "(%s) ", hwt_exc_name(ev->u.exc.what));
 		two(v, ev, ev->u.exc.from, ev->u.exc.to);
 		break;
 	case HWT_EV_ASPACE:

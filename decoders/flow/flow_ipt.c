@@ -1048,6 +1048,7 @@ static void put_exception(struct flow_ipt *f, uint64_t from, uint64_t to)
 	ev.flags = HWT_F_CUT;
 	ev.u.exc.from = from;
 	ev.u.exc.to = to;
+	ev.u.exc.what = HWT_EXC_ASYNC;
 	put(f, &ev);
 }
 

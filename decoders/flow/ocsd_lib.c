@@ -10,12 +10,14 @@
 #include <opencsd/c_api/opencsd_c_api.h>
 
 #include "flow.h"
+#include "ocsd_exc.h"
 #include "ocsd_spec.h"
 
 struct cslib_dec {
 	dcd_tree_handle_t tree;
 	ocsd_trace_protocol_t proto;
 	uint8_t id;
+	bool m_profile;
 	bool speculates;	/* TRCIDR8.MAXSPEC is not 0, or not ETMv4 */
 	uint16_t master, channel;	/* STM: bits that the library's numbers are good for */
 	const struct cslib_calls *calls;
@@ -447,14 +449,18 @@ static void context(struct cslib_elem *x, const ocsd_generic_trace_elem *e, uint
 	}
 }
 
-static void exception(struct cslib_elem *x, const ocsd_generic_trace_elem *e, uint8_t id)
+static void exception(struct cslib_elem *x, const ocsd_generic_trace_elem *e,
+		      const struct cslib_dec *l)
 {
 	x->ev.type = HWT_EV_EXCEPTION;
 	x->ev.u.exc.from = e->excep_ret_addr ? e->en_addr : HWT_NO_ADDR;
 	x->ev.u.exc.to = HWT_NO_ADDR;
 	x->ev.u.exc.number = e->exception_number;
 	x->ev.u.exc.isa = (uint8_t)isa_of(e->isa);
-	x->ev.u.exc.trace_id = id;
+	x->ev.u.exc.trace_id = l->id;
+	x->ev.u.exc.what = (uint8_t)(l->proto == OCSD_PROTOCOL_ETMV4I ?
+		csexc_v4(e->exception_number, l->m_profile) :
+		csexc_v3(e->exception_number, l->m_profile));
 }
 
 static void value(struct cslib_elem *x, unsigned type, uint64_t v, unsigned what, uint8_t id)
@@ -521,8 +527,11 @@ static void software(struct cslib_elem *x, const ocsd_generic_trace_elem *e, uin
 	}
 }
 
-static void convert(struct cslib_elem *x, const ocsd_generic_trace_elem *e, uint8_t id)
+static void convert(struct cslib_elem *x, const ocsd_generic_trace_elem *e,
+		    const struct cslib_dec *l)
 {
+	uint8_t id = l->id;
+
 	switch (e->elem_type) {
 	case OCSD_GEN_TRC_ELEM_INSTR_RANGE:
 		x->what = CSLIB_RANGE;
@@ -559,7 +568,7 @@ static void convert(struct cslib_elem *x, const ocsd_generic_trace_elem *e, uint
 		x->addr = HWT_NO_ADDR;
 		break;
 	case OCSD_GEN_TRC_ELEM_EXCEPTION:
-		exception(x, e, id);
+		exception(x, e, l);
 		break;
 	case OCSD_GEN_TRC_ELEM_EXCEPTION_RET:
 		at(x, HWT_EV_ERET, id);
@@ -600,7 +609,7 @@ static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t i
 	struct cslib_elem x = { .index = (uint32_t)index, .has_cycles = e->has_cc,
 			      .cycles = e->cycle_count };
 
-	convert(&x, e, l->id);
+	convert(&x, e, l);
 	if (x.ev.type == HWT_EV_MARK) {
 		x.ev.u.mark.master &= l->master;
 		x.ev.u.mark.channel &= l->channel;
@@ -749,6 +758,7 @@ int cslib_open(struct cslib_dec **out, const struct trace_cfg *cfg, const struct
 	l->calls = calls;
 	l->ctx = ctx;
 	l->id = cfg->trace_id;
+	l->m_profile = cfg->profile == 'M';
 	l->master = l->channel = 0xffff;
 	l->proto = kinds[cfg->proto].proto;
 	l->speculates = l->proto != OCSD_PROTOCOL_ETMV4I || cfg->r.etm4.idr8;

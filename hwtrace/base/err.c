@@ -72,6 +72,31 @@ unsigned hwt_gap_error(unsigned cause)
 	return cause < HWT_GAP_CAUSES ? gaps[cause].id : 0;
 }
 
+const char *hwt_exc_name(unsigned what)
+{
+	static const char *const names[HWT_EXC_KINDS] = {
+		[HWT_EXC_UNKNOWN] = "exception", [HWT_EXC_ASYNC] = "interrupt or fault",
+		[HWT_EXC_RESET] = "reset", [HWT_EXC_DEBUG_HALT] = "debug halt",
+		[HWT_EXC_CALL] = "call", [HWT_EXC_SVC] = "SVC", [HWT_EXC_HVC] = "HVC",
+		[HWT_EXC_SMC] = "SMC", [HWT_EXC_TRAP] = "trap", [HWT_EXC_SERROR] = "system error",
+		[HWT_EXC_INST_DEBUG] = "instruction debug", [HWT_EXC_DATA_DEBUG] = "data debug",
+		[HWT_EXC_ALIGNMENT] = "alignment", [HWT_EXC_INST_FAULT] = "instruction fault",
+		[HWT_EXC_DATA_FAULT] = "data fault",
+		[HWT_EXC_ASYNC_ABORT] = "asynchronous data abort",
+		[HWT_EXC_UNDEFINED] = "undefined instruction",
+		[HWT_EXC_JAZELLE] = "Jazelle or ThumbEE check", [HWT_EXC_GENERIC] = "generic",
+		[HWT_EXC_IRQ] = "IRQ", [HWT_EXC_FIQ] = "FIQ",
+		[HWT_EXC_IMPDEF] = "implementation defined", [HWT_EXC_NMI] = "NMI",
+		[HWT_EXC_HARDFAULT] = "HardFault", [HWT_EXC_MEMMANAGE] = "MemManage",
+		[HWT_EXC_BUSFAULT] = "BusFault", [HWT_EXC_USAGEFAULT] = "UsageFault",
+		[HWT_EXC_SECUREFAULT] = "SecureFault", [HWT_EXC_DEBUGMON] = "DebugMonitor",
+		[HWT_EXC_PENDSV] = "PendSV", [HWT_EXC_SYSTICK] = "SysTick",
+		[HWT_EXC_LAZYFP] = "lazy FP push", [HWT_EXC_LOCKUP] = "lockup",
+	};
+
+	return what < HWT_EXC_KINDS ? names[what] : names[HWT_EXC_UNKNOWN];
+}
+
 const char *hwt_proto_name(unsigned proto)
 {
 	static const char *const names[] = { "none", "Intel PT", "ETMv3", "PTM", "ETMv4", "ETE",

@@ -140,6 +140,34 @@ enum hwt_mark_kind {
 	HWT_MARK_GERR	= 1 << 3,	/* @value: error code, master not known */
 	HWT_MARK_TS	= 1 << 4	/* has its own timestamp: TIMESTAMP event before it */
 };
+/* u.exc.what; the words are those of the architecture that was traced. */
+enum hwt_exc {
+	HWT_EXC_UNKNOWN,
+	HWT_EXC_ASYNC,		/* Intel PT: interrupt, fault or trap; the trace does not say */
+	HWT_EXC_RESET, HWT_EXC_DEBUG_HALT,
+	HWT_EXC_CALL,		/* SVC, HVC or SMC; the trace does not say which */
+	HWT_EXC_SVC, HWT_EXC_HVC, HWT_EXC_SMC,
+	HWT_EXC_TRAP, HWT_EXC_SERROR, HWT_EXC_INST_DEBUG, HWT_EXC_DATA_DEBUG, HWT_EXC_ALIGNMENT,
+	HWT_EXC_INST_FAULT,	/* prefetch abort, software breakpoint */
+	HWT_EXC_DATA_FAULT,	/* synchronous data abort, software watchpoint */
+	HWT_EXC_ASYNC_ABORT, HWT_EXC_UNDEFINED, HWT_EXC_JAZELLE, HWT_EXC_GENERIC,
+	HWT_EXC_IRQ, HWT_EXC_FIQ, HWT_EXC_IMPDEF,
+	/* M profile */
+	HWT_EXC_NMI, HWT_EXC_HARDFAULT, HWT_EXC_MEMMANAGE, HWT_EXC_BUSFAULT, HWT_EXC_USAGEFAULT,
+	HWT_EXC_SECUREFAULT, HWT_EXC_DEBUGMON, HWT_EXC_PENDSV, HWT_EXC_SYSTICK, HWT_EXC_LAZYFP,
+	HWT_EXC_LOCKUP,
+	HWT_EXC_KINDS
+};
+
+/* "data fault", "IRQ", "SysTick", ...; "exception" if not known. Static, never NULL. */
+const char *hwt_exc_name(unsigned what);
+/* True for what comes from outside of the code that runs: IRQ, FIQ, NMI, SysTick, PendSV. */
+static inline int hwt_exc_is_interrupt(unsigned what)
+{
+	return what == HWT_EXC_IRQ || what == HWT_EXC_FIQ || what == HWT_EXC_NMI ||
+		what == HWT_EXC_SYSTICK || what == HWT_EXC_PENDSV;
+}
+
 enum hwt_tx { HWT_TX_BEGIN, HWT_TX_COMMIT, HWT_TX_ABORT };
 enum hwt_power { HWT_POWER_MWAIT, HWT_POWER_PWRE, HWT_POWER_PWRX, HWT_POWER_EXSTOP };
 
@@ -199,8 +227,10 @@ struct hwt_event {
 		struct {
 			/* interrupted address; handler, HWT_NO_ADDR if not known */
 			uint64_t from, to;
-			uint32_t number;
-			uint8_t  isa, trace_id, pad[2];
+			uint32_t number;	/* as in the trace; see the protocol's manual */
+			uint8_t  isa, trace_id;
+			uint8_t  what;		/* enum hwt_exc */
+			uint8_t  pad;
 		} exc;
 		struct { uint64_t value, addr; uint32_t what; uint8_t trace_id, pad[3]; } value;
 		struct { uint64_t value, addr; uint16_t channel, master; uint8_t bits, trace_id,
