@@ -5,7 +5,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define PART_MAX (1u << 30)	/* bytes; the library counts them in 32 bits */
+/*
+ * Bytes. In code of its own the library walks to the next branch, however far that is, for each
+ * atom: a large memory dump of zeros and little trace would take days. Asked for, it has an end.
+ */
+#define PART_MAX (2u << 20)
 
 struct parts {
 	struct code_part *v;
@@ -20,23 +24,21 @@ static int add(struct parts *ps, uint64_t addr, const uint8_t *p, uint64_t size,
 		p++;
 		size--;
 	}
-	for (size &= ~1ull; size; ) {
-		uint32_t n = size < PART_MAX ? (uint32_t)size : PART_MAX;
+	size &= ~1ull;
+	if (size > PART_MAX)
+		return -EFBIG;
+	if (!size)
+		return 0;
+	if (ps->n == ps->cap) {
+		size_t cap = ps->cap ? 2 * ps->cap : 16;
+		struct code_part *v = reallocarray(ps->v, cap, sizeof(*v));
 
-		if (ps->n == ps->cap) {
-			size_t cap = ps->cap ? 2 * ps->cap : 16;
-			struct code_part *v = reallocarray(ps->v, cap, sizeof(*v));
-
-			if (!v)
-				return -ENOMEM;
-			ps->v = v;
-			ps->cap = cap;
-		}
-		ps->v[ps->n++] = (struct code_part){ addr, p, n, space };
-		addr += n;
-		p += n;
-		size -= n;
+		if (!v)
+			return -ENOMEM;
+		ps->v = v;
+		ps->cap = cap;
 	}
+	ps->v[ps->n++] = (struct code_part){ addr, p, (uint32_t)size, space };
 	return 0;
 }
 

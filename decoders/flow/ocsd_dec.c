@@ -7,17 +7,27 @@
 #include "../../hwtrace/base/diag.h"
 
 /* An element's own event may come with cycles, a time, a hole and what they release. */
+#define STRAIGHT_MAX	(1U << 20)	/* bytes without a branch: no code, and a walk is long */
 #define ROOM_LOW	(16 * EMIT_STEP)	/* events that may follow after WAIT was answered */
 
 /* ---- code ---- */
 
 static uint32_t on_code(void *ctx, uint64_t addr, uint32_t space, uint32_t n, uint8_t *buf)
 {
-	const struct csdec *d = ctx;
+	struct csdec *d = ctx;
 	struct hwt_where w = { .pid = d->s.code_pid, .space = space, .time = d->env->when };
-	int rc = hwt_image_read(d->env->image, &w, addr, buf, n);
+	int rc;
 
-	return rc > 0 ? (uint32_t)rc : 0;
+	/* asked for piece after piece: a walk that meets no branch */
+	d->straight = addr == d->straight_to ? d->straight : 0;
+	if (d->straight >= STRAIGHT_MAX)
+		return 0;
+	rc = hwt_image_read(d->env->image, &w, addr, buf, n);
+	if (rc <= 0)
+		return 0;
+	d->straight += (uint32_t)rc;
+	d->straight_to = addr + (uint32_t)rc;
+	return (uint32_t)rc;
 }
 
 void csdec_code_changed(struct csdec *d)
@@ -303,6 +313,7 @@ static void on_packet(void *ctx, const struct cslib_packet *p)
 	struct src *s = &d->s;
 	uint64_t off = src_off(s, p->index);
 
+	d->straight = 0;
 	d->blame_before = d->blame;
 	d->blame = p->blame;
 	if (csdec_padding(d, p)) {

@@ -33,6 +33,8 @@ struct csdec {
 	uint16_t blame;		/* enum hwt_gap_cause if the last packet is the library's last */
 	uint16_t blame_before;	/* and that of the packet before it */
 	bool live_code;		/* code is asked for, not mapped */
+	uint32_t straight;	/* bytes of code asked for in a row since the last packet */
+	uint64_t straight_to;
 	bool overflow_told;
 	bool on;		/* tracing, as far as told */
 	uint32_t space;		/* HWT_SPACE_* that runs */
