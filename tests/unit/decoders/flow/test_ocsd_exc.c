@@ -62,7 +62,8 @@ static void printed(uint32_t n, char profile, char *buf, size_t size)
 /* Our word, their word, where they are not the same. */
 static const char *const same[][2] = {
 	{ "reset", "PE Reset" }, { "instruction fault", "Inst Fault" },
-	{ "instruction debug", "Inst Debug" }, { "debug halt", "DebugHalt" },
+	{ "lazy FP push", "LazyFP Push" }, { "instruction debug", "Inst Debug" },
+	{ "debug halt", "DebugHalt" },
 	/* number 7 of the vector table since v8-M, which the library's words are older than */
 	{ "SecureFault", "Reserved" },
 	{ "implementation defined", "Reserved" }, { "exception", "Reserved" },
