@@ -278,29 +278,28 @@ static void name(struct run *r, const struct hwt_call *c)
 	}
 }
 
-/* Exception types of an A64 processing element (Arm IHI 0064, "Exception" element). */
-static const char *exception_name(const struct hwt_event *ev)
+/* Only what comes from outside is an interrupt; the trace of x86 does not tell. */
+static void exception_name(struct out *o, const struct hwt_event *ev)
 {
-	static const char *const a64[] = { "reset", "debug halt", "call", "trap", "system error",
-		NULL, "instruction debug", "data debug", NULL, NULL, "alignment",
-		"instruction fault", "data fault", NULL, "IRQ", "FIQ" };
-	uint32_t n = ev->u.exc.number;
+	unsigned what = ev->u.exc.what;
 
-	return ev->u.exc.isa == HWT_ISA_A64 && n < sizeof(a64) / sizeof(a64[0]) ? a64[n] : NULL;
+	if (what == HWT_EXC_ASYNC) {
+		out_fmt(o, "%s ", hwt_exc_name(what));
+		return;
+	}
+	out_fmt(o, "%s %u ", hwt_exc_is_interrupt(what) ? "interrupt" : "exception",
+		ev->u.exc.number);
+	if (what != HWT_EXC_UNKNOWN)
+		out_fmt(o, "(%s) ", hwt_exc_name(what));
 }
 
 static void enter_name(struct run *r, const struct hwt_call *c)
 {
-	if (c->why != HWT_WHY_CALL && c->why <= HWT_WHY_SIGNAL) {
+	if (c->why == HWT_WHY_INTERRUPT && c->ev.type == HWT_EV_EXCEPTION) {
+		exception_name(r->out, &c->ev);
+	} else if (c->why != HWT_WHY_CALL && c->why <= HWT_WHY_SIGNAL) {
 		out_str(r->out, whys[c->why]);
 		out_ch(r->out, ' ');
-	}
-	if (c->why == HWT_WHY_INTERRUPT && c->ev.type == HWT_EV_EXCEPTION) {
-		const char *what = exception_name(&c->ev);
-
-		out_fmt(r->out, "%u ", c->ev.u.exc.number);
-		if (what)
-			out_fmt(r->out, "(%s) ", what);
 	}
 	name(r, c);
 }
@@ -368,6 +367,8 @@ static void call_json(struct run *r, const struct hwt_call *c)
 	out_dec(r->out, c->depth);
 	if (c->what != HWT_CALL_SWITCH) {
 		jsonl_str(j, "why", whys[c->why]);
+		if (c->why == HWT_WHY_INTERRUPT && c->ev.type == HWT_EV_EXCEPTION)
+			jsonl_str(j, "name", hwt_exc_name(c->ev.u.exc.what));
 		if (c->func != HWT_NO_ADDR) {
 			jsonl_hex(j, "func", c->func);
 			if (hwt_image_symbol(r->show.image, &w, c->func, &sym) == 1)
