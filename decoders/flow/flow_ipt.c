@@ -488,7 +488,7 @@ static void no_idle(struct flow_ipt *f, uint64_t ip, uint64_t off)
 }
 
 /* Time was read that is behind the next switch, which comes first: true if it was told. */
-static bool overdue(struct flow_ipt *f)
+static inline bool overdue(struct flow_ipt *f)
 {
 	return f->tsc != HWT_TIME_UNKNOWN && f->tsc >= f->due && change(f);
 }
