@@ -68,6 +68,10 @@ prints "hwtrace info FILE"
 run 0 version --build
 prints "OpenCSD "
 
+# a selection that leaves nothing to look at is no clean bill
+run 2 check --cpu 7 fixtures/captures/demo/in/perf.data
+says "no trace of these CPUs"
+
 # code: _start calls f; f returns; an indirect jump leaves
 cat >"$TMP/a.s" <<'S'
 	.globl _start, f
