@@ -71,6 +71,11 @@ static void text(struct out *o, const char *name, const struct ledger *l)
 		out_str(o, " skipped; ");
 		out_group(o, s->bytes_lost);
 		out_str(o, " lost; ");
+		if (s->bytes_blind) {
+			out_str(o, "flow known for ");
+			out_group(o, s->bytes_decoded - s->bytes_blind);
+			out_str(o, "; ");
+		}
 		out_group(o, s->insns);
 		out_str(o, " instructions\n");
 	}
@@ -110,6 +115,7 @@ static void json(struct jsonl *j, size_t i, const char *name, const struct ledge
 	jsonl_str(j, "name", name);
 	jsonl_u64(j, "bytes", s->bytes_in);
 	jsonl_u64(j, "decoded", s->bytes_decoded);
+	jsonl_u64(j, "flow", s->bytes_decoded - s->bytes_blind);
 	jsonl_u64(j, "skipped", s->bytes_skipped);
 	jsonl_u64(j, "lost", s->bytes_lost);
 	jsonl_u64(j, "insns", s->insns);

@@ -72,7 +72,9 @@ static const struct opt_def defs[O_COUNT] = {
 	[O_STRICT] = { "strict", 0, NULL, NULL, CMD_PACKETS | CMD_DECODES, "Quality",
 		"exit 4 if there is any hole" },
 	[O_MAX_LOSS] = { "max-loss", 0, "PCT", NULL, CMD_PACKETS | CMD_DECODES, "Quality",
-		"exit 4 if more than PCT percent of the trace is skipped or lost" },
+		"exit 4 if more than PCT percent of the trace bytes are skipped, lost, or say "
+		"nothing because code is missing; an overflow has no known size (--strict for no "
+		"hole at all)" },
 	[O_RESYNC] = { "resync", 0, "WHERE", "psb packet", CMD_DECODES, "Quality",
 		"where Intel PT goes on behind a hole: psb, the next synchronisation point "
 		"(default); packet, the next packet that names known code, which shows more" },

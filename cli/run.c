@@ -454,6 +454,7 @@ void run_count(struct run *r, const struct hwt_stream *st)
 	r->sum.bytes_in += s.bytes_in;
 	r->sum.bytes_decoded += s.bytes_decoded;
 	r->sum.bytes_skipped += s.bytes_skipped;
+	r->sum.bytes_blind += s.bytes_blind;
 	r->sum.bytes_lost += s.bytes_lost;
 	r->sum.insns += s.insns;
 	r->sum.gaps += s.gaps;
@@ -530,10 +531,11 @@ static bool print_notes(struct run *r)
 	return cut;
 }
 
-/* Bytes that are missing, of all that were or should have been there. */
+/* Bytes that are missing or say nothing, of all that were or should have been there. */
 static bool too_lossy(const struct run *r)
 {
-	unsigned __int128 bad = (unsigned __int128)r->sum.bytes_skipped + r->sum.bytes_lost;
+	unsigned __int128 bad = (unsigned __int128)r->sum.bytes_skipped + r->sum.bytes_blind +
+		r->sum.bytes_lost;
 	unsigned __int128 all = (unsigned __int128)r->sum.bytes_in + r->sum.bytes_lost;
 
 	if (r->opts.strict && (r->sum.gaps || bad))
@@ -541,22 +543,36 @@ static bool too_lossy(const struct run *r)
 	return r->opts.have_max_loss && bad * 100000 > all * r->opts.max_loss;
 }
 
+/* In tenths of a percent, cut, so that 100.0 % means all. */
+static unsigned permille(uint64_t part, uint64_t all)
+{
+	return all ? (unsigned)((unsigned __int128)part * 1000 / all) : 1000;
+}
+
+static void percent(struct out *o, const char *what, unsigned pm)
+{
+	out_fmt(o, "%s %u.%u %%", what, pm / 10, pm % 10);
+}
+
 static void quality_line(struct run *r)
 {
 	const struct hwt_flow_stats *s = &r->sum;
 	struct out *e = &err_out;
-	/* cut, so that 100.0 % means all */
-	unsigned permille = s->bytes_in ? (unsigned)((unsigned __int128)s->bytes_decoded * 1000 /
-						     s->bytes_in) : 1000;
 
 	if (r->opts.quiet || !r->decoded)
 		return;
 	if (r->stopped || run_interrupted)
 		out_str(e, run_interrupted ? "interrupted, until here " :
 			"stopped at --limit, until here ");
-	else
-		out_fmt(e, "decoded %u.%u %% of %llu bytes, ", permille / 10, permille % 10,
-			(unsigned long long)s->bytes_in);
+	else {
+		percent(e, "decoded", permille(s->bytes_decoded, s->bytes_in));
+		out_fmt(e, " of %llu bytes, ", (unsigned long long)s->bytes_in);
+		if (s->bytes_blind) {
+			percent(e, "flow known for",
+				permille(s->bytes_decoded - s->bytes_blind, s->bytes_in));
+			out_str(e, ", ");
+		}
+	}
 	out_count(e, s->gaps, "hole");
 	out_str(e, " (");
 	out_count(e, s->bytes_skipped, "byte");

@@ -147,6 +147,18 @@ static void feed_rest(struct flow *f)
 	answer(f, d, what, code);
 }
 
+/* Bytes whose flow is not known; those of the frames and the formatter in proportion. */
+static uint64_t blind(const struct flow *f)
+{
+	uint64_t used = 0, dark = 0;
+
+	for (unsigned i = 0; i < f->ndecs; i++)
+		csdec_sum(&f->decs[i], &used, &dark);
+	if (!used)
+		return 0;
+	return (uint64_t)((unsigned __int128)dark * f->fs.stats.bytes_decoded / used);
+}
+
 static void eot_begin(struct flow *f, unsigned cause, uint64_t off)
 {
 	f->phase = PHASE_EOT;
@@ -184,6 +196,7 @@ static void eot_step(struct flow *f)
 		return;
 	}
 	tell_others(f);
+	f->fs.stats.bytes_blind = blind(f);
 	f->phase = PHASE_FEED;
 }
 

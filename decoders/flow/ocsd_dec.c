@@ -126,6 +126,49 @@ static bool contradicts(const struct hwt_event *ev)
 	return ev->u.range.kind >= HWT_INSN_CALL && ev->u.range.kind <= HWT_INSN_IJUMP;
 }
 
+/* ---- bytes whose flow is known ---- */
+
+/* Bytes of packets that were used since the last start, the one that is worked on included. */
+static uint64_t used(const struct csdec *d)
+{
+	return d->s.packed > d->s.holed ? d->s.packed - d->s.holed : 0;
+}
+
+/* From behind the last range that ran. */
+static void blind_begin(struct csdec *d)
+{
+	d->blind = true;
+}
+
+/* A range did run. */
+static void blind_end(struct csdec *d)
+{
+	uint64_t now = used(d);
+
+	if (d->blind && now > d->known + d->s.last_size)
+		d->dark += now - d->known - d->s.last_size;
+	d->blind = false;
+	d->ran = true;
+	d->known = now;
+}
+
+/* All counters start anew; @total bytes were used. */
+static void blind_settle(struct csdec *d, uint64_t total)
+{
+	if (d->blind && total > d->known)
+		d->dark += total - d->known;
+	d->used += total;
+	d->blind = false;
+	d->known = 0;
+}
+
+void csdec_sum(const struct csdec *d, uint64_t *used, uint64_t *dark)
+{
+	*used += d->used;
+	/* code was missing and nothing was followed at all: the rest says no more */
+	*dark += d->dark && !d->ran ? d->used : d->dark;
+}
+
 /* @known instructions of the range of @e did run. */
 static void give_range(struct csdec *d, const struct cslib_elem *e, uint64_t off, enum trust trust,
 		       uint32_t known)
@@ -163,6 +206,10 @@ static void range(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 		src_hole_at(&d->s, off, HWT_NO_ADDR, HWT_GAP_NO_RETURN, 0);
 	else if (trust == TRUST_WRONG)
 		src_hole_at(&d->s, off, branch, HWT_GAP_UNKNOWN_BRANCH, 0);
+	if (trust <= TRUST_PART)
+		blind_end(d);
+	if (trust != TRUST_ALL)
+		blind_begin(d);
 	give_range(d, e, off, trust, known);
 	if (trust == TRUST_PART)
 		src_hole_at(&d->s, off, branch, HWT_GAP_UNKNOWN_BRANCH, 0);
@@ -226,6 +273,7 @@ static void element(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 		break;
 	case CSLIB_NOPATH:
 		d->overflow_told = false;
+		blind_begin(d);
 		emit_elem(d, e, off);
 		src_hole_at(&d->s, off, e->ev.u.range.first, HWT_GAP_NO_PATH, 0);
 		break;
@@ -244,6 +292,7 @@ static void element(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 		no_sync(d, e->cause, off);
 		break;
 	case CSLIB_LOST:
+		blind_begin(d);
 		if (d->doubt.on)
 			break;		/* not where the flow is: the hole was told */
 		src_hole_at(&d->s, off, e->addr, e->cause, 0);
@@ -429,7 +478,10 @@ enum cslib_answer csdec_give(struct csdec *d, const uint8_t *p, uint32_t n, uint
 
 void csdec_reset(struct csdec *d, unsigned cause)
 {
-	d->env->stats->bytes_decoded += src_settle(&d->s, cause);
+	uint64_t total = src_settle(&d->s, cause);
+
+	d->env->stats->bytes_decoded += total;
+	blind_settle(d, total);
 	if (d->lib)
 		cslib_reset(d->lib);
 	src_start(&d->s);

@@ -39,6 +39,10 @@ struct csdec {
 	bool on;		/* tracing, as far as told */
 	uint32_t space;		/* HWT_SPACE_* that runs */
 	struct doubt doubt;
+	bool blind;		/* what packets say of the flow can not be followed */
+	bool ran;		/* a range did run */
+	uint64_t known;		/* bytes of packets used up to the last range that ran */
+	uint64_t used, dark;	/* before the last start: bytes used; of those without flow */
 	uint32_t given;		/* bytes in @pad */
 	uint8_t pad[CSDEC_PAD + 1];	/* what an STM decoder reads */
 };
@@ -65,6 +69,8 @@ bool csdec_padding(const struct csdec *d, const struct cslib_packet *p);
 void csdec_code_changed(struct csdec *d);
 /* Afresh: what the decoder held is gone; bytes that no packet was made of are a hole. */
 void csdec_reset(struct csdec *d, unsigned cause);
+/* Bytes used, and how many of them say nothing of the flow; after csdec_reset(). */
+void csdec_sum(const struct csdec *d, uint64_t *used, uint64_t *dark);
 /* After a fatal answer: the packet and what followed up to here is lost, then afresh. */
 void csdec_fatal(struct csdec *d, int32_t code);
 

@@ -44,6 +44,11 @@ struct hwt_flow_stats {
 	uint64_t bytes_decoded;	/* inside packets that were understood and used */
 	/* sum of gap.bytes; bytes_in == bytes_decoded + bytes_skipped at the end */
 	uint64_t bytes_skipped;
+	/*
+	 * of the decoded ones: understood, but the flow that they tell is not known, for want of
+	 * code or because it is in doubt; bytes of frames in proportion
+	 */
+	uint64_t bytes_blind;
 	uint64_t bytes_lost;	/* sum of gap.lost: never were in the input */
 	/* instructions walked, whether asked for or not; for ranges of unknown path: 0 */
 	uint64_t insns;

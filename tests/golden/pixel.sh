@@ -17,4 +17,10 @@ for f in perf_etm perf_with_unformatted_trace; do
 	done
 	"$HWT" check --sysroot "$TMP/root" "$CAP/arm/pixel/in/$f.data" >/dev/null 2>&1 || die "$f: check: exit $?"
 done
+# without its code every packet is understood and no flow is known: that is loss too
+"$HWT" check "$CAP/arm/pixel/in/perf_etm.data" --max-loss 99 >/dev/null 2>"$TMP/q"
+[ $? = 4 ] || die "no code: --max-loss 99 is not exceeded"
+grep -q "decoded 100.0 % of 384 bytes, flow known for 0.0 %" "$TMP/q" || die "no code: $(grep decoded "$TMP/q")"
+"$HWT" check "$CAP/arm/pixel/in/perf_etm.data" --sysroot "$TMP/root" --max-loss 0 >/dev/null 2>"$TMP/q" || die "--max-loss 0: exit $?"
+grep -q "flow known" "$TMP/q" && die "all is known: $(cat "$TMP/q")"
 echo "# 100 iterations, on ETMv4 and on ETE"
