@@ -34,7 +34,7 @@
 struct ipt_image {
 	struct pt_image *img;
 	int32_t pid;
-	uint64_t from, until;	/* base ns; [from, until) */
+	uint64_t from, until;	/* base ns; [from, until). Unknown: made without a time */
 	uint32_t gen;
 	uint64_t used;		/* when it was last chosen */
 };
@@ -351,6 +351,7 @@ static void add_section(struct flow_ipt *f, struct ipt_image *im, const struct i
 
 static int fill_image(struct flow_ipt *f, struct ipt_image *im, const struct hwt_where *w)
 {
+	const struct hwt_where first = { .pid = w->pid, .space = w->space, .time = 0 };
 	struct image_section *v = NULL;
 	size_t n = 0;
 	int rc = image_sections(f->image, w, &v, &n);
@@ -362,8 +363,9 @@ static int fill_image(struct flow_ipt *f, struct ipt_image *im, const struct hwt
 	free(v);
 	pt_image_set_callback(im->img, read_memory, f);
 	im->pid = w->pid;
-	/* without a time the newest version is asked for, and it stays */
-	im->from = w->time == HWT_TIME_UNKNOWN ? 0 : w->time;
+	/* without a time the newest version is asked for; once there is one, it may be too new */
+	im->from = w->time == HWT_TIME_UNKNOWN && image_next_change(f->image, &first) ==
+		HWT_TIME_UNKNOWN ? 0 : w->time;
 	im->until = image_next_change(f->image, w);
 	im->gen = ++f->gens;
 	return 0;
@@ -418,8 +420,10 @@ static void choose_image(struct flow_ipt *f)
 	next = ipt_owner_due(&f->owner);
 	if (im->until < next)
 		next = im->until;
+	if (im->from == HWT_TIME_UNKNOWN)
+		next = 0;	/* as soon as there is a time */
 	f->due = !f->map || next == HWT_TIME_UNKNOWN ? HWT_TIME_UNKNOWN :
-		time_map_ticks(f->map, next);
+		next ? time_map_ticks(f->map, next) : 0;
 }
 
 /* The owner or the code may change at the present time. One switch a call. */

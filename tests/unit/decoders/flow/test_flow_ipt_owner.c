@@ -12,6 +12,7 @@
 #include "../../../../decoders/flow/ipt_owner.h"
 #include "../../../support/ptenc.h"
 #include "../../../support/ptflow.h"
+#include "../../../support/scratch.h"
 
 #define L	0x401000
 
@@ -207,6 +208,43 @@ static void test_versions(void **state)
 	ptflow_fini(&pf);
 }
 
+/*
+ * The same with files, which the library reads itself. Flow begins before the first TSC is known,
+ * with the newest version; what follows is walked in that of its time.
+ */
+static void test_file_versions(void **state)
+{
+	static const uint8_t was[] = { 0x90, 0x75, 0, 0x90, 0x90 };
+	static const uint8_t is[] = { 0x90, 0x90, 0x90, 0x75, 0 };
+	const uint64_t at = L + 0x1000;
+	struct hwt_map m = { .addr = at, .size = 5, .pid = 10, .raw = 1 };
+
+	start();
+	pf.buf.pid = pf.buf.tid = 10;
+	scratch_write("was", was, sizeof(was));
+	scratch_write("is", is, sizeof(is));
+	m.path = scratch("was");
+	assert_int_equal(image_add_map(pf.image, &m), 0);
+	m.path = scratch("is");
+	m.from = 1002000;
+	assert_int_equal(image_add_map(pf.image, &m), 0);
+	for (int i = 0; i < 2; i++) {
+		ptenc_psb(&e);
+		ptenc_tsc(&e, 1000 + i * 1500);
+		ptenc_exec(&e, 64);
+		ptenc_psbend(&e);
+		ptenc_pge(&e, at);
+		ptenc_tnt(&e, "N");
+		ptenc_fup(&e, at + (i ? 5 : 3));
+		ptenc_pgd_noip(&e);
+	}
+	run();
+	assert_null(strstr(text, "gap"));
+	assert_non_null(strstr(text, "402000-402001 2 branch\n"));
+	assert_non_null(strstr(text, "402000-402003 4 branch\n"));
+	ptflow_fini(&pf);
+}
+
 /* Times of all events, in order. */
 static size_t times(uint64_t *out, size_t max, uint8_t *clock)
 {
@@ -292,8 +330,10 @@ int main(void)
 		cmocka_unit_test(test_kpti),
 		cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_fixed), cmocka_unit_test(test_by_cr3),
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_times),
+		cmocka_unit_test(test_versions), cmocka_unit_test(test_file_versions),
+		cmocka_unit_test(test_times),
 	};
 
-	return ptflow_missing() ? 77 : cmocka_run_group_tests(tests, NULL, NULL);
+	return ptflow_missing() ? 77 :
+		cmocka_run_group_tests(tests, scratch_make, scratch_drop);
 }
