@@ -70,6 +70,8 @@ void sig_init(struct run *r);
 int run_output(struct run *r);
 /* Opens the input and checks the selection. 0 or an exit code; r->session may be set then. */
 int run_open(struct run *r);
+/* Checks the selection against the capture, names to addresses. 0 or an exit code. */
+int run_select(struct run *r);
 /* True if buffer @i is wanted; fills @b. */
 bool run_buf(struct run *r, size_t i, struct hwt_buf_info *b);
 /* Events of buffer @i, or NULL if it can not be read: that is said and remembered. */

@@ -12,6 +12,7 @@ struct ledger {
 	struct hwt_flow_stats stats;
 	uint64_t odd;		/* bytes that are neither decoded nor skipped, or both */
 	bool failed;
+	bool shared;		/* units of CPUs that are not selected write here, too */
 };
 
 static void add(struct ledger *l, const struct hwt_event *ev)
@@ -52,6 +53,33 @@ static void read_buffer(struct run *r, size_t i, const char *name, struct ledger
 	run_done(r, st);
 }
 
+/* True if not all that is in buffer @i was selected by --cpu: sums are of the whole buffer. */
+static bool is_shared(const struct run *r, size_t i, const struct hwt_buf_info *b)
+{
+	struct hwt_src_info src;
+
+	if (!r->opts.ncpus || b->cpu != HWT_NONE)
+		return false;
+	for (size_t k = 0; hwt_session_src(r->session, i, k, &src); k++) {
+		bool any = false;
+
+		for (size_t n = 0; n < r->opts.ncpus; n++)
+			any = any || r->opts.cpus[n] == src.cpu;
+		if (!any)
+			return true;
+	}
+	return false;
+}
+
+static uint64_t holes(const struct ledger *l)
+{
+	uint64_t n = 0;
+
+	for (unsigned c = 0; c < HWT_GAP_CAUSES; c++)
+		n += l->cause[c].count;
+	return n;
+}
+
 static void text(struct out *o, const char *name, const struct ledger *l)
 {
 	const struct hwt_flow_stats *s = &l->stats;
@@ -77,7 +105,10 @@ static void text(struct out *o, const char *name, const struct ledger *l)
 			out_str(o, "; ");
 		}
 		out_group(o, s->insns);
-		out_str(o, " instructions\n");
+		out_str(o, " instructions");
+		if (l->shared)
+			out_str(o, " (whole buffer, all CPUs; the holes below are those of --cpu)");
+		out_nl(o);
 	}
 	if (l->odd) {
 		out_style(o, OUT_RED);
@@ -122,6 +153,8 @@ static void json(struct jsonl *j, size_t i, const char *name, const struct ledge
 	jsonl_u64(j, "holes", s->gaps);
 	jsonl_bool(j, "balanced", !l->odd);
 	jsonl_bool(j, "failed", l->failed);
+	if (l->shared)
+		jsonl_bool(j, "whole_buffer", true);
 	jsonl_close(j);
 	for (unsigned c = 0; c < HWT_GAP_CAUSES; c++) {
 		const struct entry *e = &l->cause[c];
@@ -147,7 +180,7 @@ int cmd_check(struct run *r)
 	const struct hwt_note *n;
 	struct hwt_buf_info b;
 	struct ledger l;
-	bool bad = false;
+	bool bad = false, notes = false;
 	int rc = run_open(r);
 
 	if (rc)
@@ -159,15 +192,18 @@ int cmd_check(struct run *r)
 		/* sums can only balance where the whole buffer was read */
 		if (run_interrupted || l.failed)
 			l.odd = 0;
-		bad = bad || l.failed || l.odd || l.stats.gaps;
+		l.shared = is_shared(r, i, &b);
+		bad = bad || l.failed || l.odd || (l.shared ? holes(&l) : l.stats.gaps);
 		if (r->opts.format != OPT_TEXT)
 			json(&r->json, i, b.name, &l);
 		else if (!l.failed || l.stats.bytes_in)
 			text(r->out, b.name, &l);
 	}
 	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++)
-		bad = bad || n->severity >= HWT_NOTE_WARN;
+		notes = notes || n->severity >= HWT_NOTE_WARN;
 	if (r->opts.format == OPT_TEXT && !run_interrupted)
-		out_str(r->out, bad ? "findings: see above and the notes\n" : "no findings\n");
+		out_fmt(r->out, "%s\n", bad && notes ? "findings: see above and the notes" : bad ?
+			"findings: see above" : notes ? "findings: see the notes" : "no findings");
+	bad = bad || notes;
 	return bad ? EXIT_FINDINGS : 0;
 }

@@ -11,6 +11,7 @@
 struct side {
 	struct hwt_stream *st;	/* NULL: none or no more */
 	struct hwt_event ev;	/* the next one, valid if @st */
+	bool open;		/* there are such events: switches are told by them, not by flow */
 	int32_t cpu, tid;	/* HWT_NONE: any */
 	bool begun;		/* an instant of the trace is known */
 	int32_t prev, next;	/* threads of the last switch */
@@ -41,9 +42,17 @@ static bool side_wanted(const struct run *r, const struct side *s, const struct 
 	if (!shown(r, ev) || (s->cpu != HWT_NONE && ev->cpu != s->cpu) ||
 	    (s->cpu == HWT_NONE && s->tid != HWT_NONE && ev->tid != s->tid))
 		return false;
-	if (!one_of(r->opts.cpus, r->opts.ncpus, ev->cpu, ev->cpu) ||
-	    !one_of(r->opts.tids, r->opts.ntids, ev->tid, ev->pid))
+	if (!one_of(r->opts.cpus, r->opts.ncpus, ev->cpu, ev->cpu))
 		return false;
+	if (ev->type == HWT_EV_SCHED_SWITCH) {
+		if (!one_of(r->opts.tids, r->opts.ntids, ev->u.sched.prev_tid,
+			    ev->u.sched.next_tid) &&
+		    !one_of(r->opts.tids, r->opts.ntids, ev->u.sched.prev_pid,
+			    ev->u.sched.next_pid))
+			return false;
+	} else if (!one_of(r->opts.tids, r->opts.ntids, ev->tid, ev->pid)) {
+		return false;
+	}
 	return !r->opts.have_time || (ev->time >= r->time_lo && ev->time <= r->time_hi);
 }
 
@@ -82,6 +91,7 @@ static void side_open(struct run *r, struct side *s, const struct hwt_buf_info *
 	/* who asks for functions wants nothing else */
 	if (!info.nevents || r->naddrs || hwt_session_events(r->session, &s->st, &diag) < 0)
 		s->st = NULL;
+	s->open = s->st;
 	side_next(r, s);
 }
 
@@ -97,7 +107,7 @@ static bool print(struct run *r, const struct hwt_event *ev)
 }
 
 /* perf records a switch twice, as seen by the thread that goes and by the one that comes. */
-static bool again(const struct run *r, struct side *s)
+static bool again(struct side *s)
 {
 	int32_t prev = s->ev.u.sched.prev_tid, next = s->ev.u.sched.next_tid;
 	bool same = prev == s->prev && next == s->next;
@@ -106,14 +116,14 @@ static bool again(const struct run *r, struct side *s)
 		return false;
 	s->prev = prev;
 	s->next = next;
-	return same && !everything(r);
+	return same;
 }
 
 /* Kernel-side events up to @time. */
 static bool print_side(struct run *r, struct side *s, uint64_t time)
 {
 	while (s->st && s->ev.time <= time && !run_interrupted) {
-		if (!again(r, s) && !print(r, &s->ev))
+		if (!again(s) && !print(r, &s->ev))
 			return false;
 		side_next(r, s);
 	}
@@ -130,6 +140,9 @@ static bool print_batch(struct run *r, struct side *s, const struct hwt_event *e
 			if (!print_side(r, s, ev[i].time))
 				return false;
 		}
+		/* the kernel's own record of the same switch has its exact time */
+		if (s->open && ev[i].type == HWT_EV_SCHED_SWITCH)
+			continue;
 		if (shown(r, &ev[i]) && !print(r, &ev[i]))
 			return false;
 	}

@@ -78,14 +78,14 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
 		out_nl(r->out);
 	}
 	for (unsigned k = 0; go && (rc = hwt_packets_next(ps, &p)) > 0; k++) {
+		if (!run_line(r))
+			break;
 		if (p.bad) {
 			r->sum.gaps += !in_bad;
 			r->sum.bytes_skipped += p.size;
 		}
 		in_bad = p.bad;
 		end = p.off + p.size;
-		if (!run_line(r))
-			break;
 		if (r->opts.format == OPT_TEXT)
 			text(r, &p);
 		else

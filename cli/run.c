@@ -210,104 +210,6 @@ int run_output(struct run *r)
 	return 0;
 }
 
-/* Latest instant of the capture, for windows in percent; HWT_TIME_UNKNOWN if nothing has a time. */
-static uint64_t last_time(struct run *r)
-{
-	const struct hwt_interest want = { .level = HWT_LEVEL_CALLS,
-		.time_hi = HWT_TIME_UNKNOWN };
-	struct hwt_stream *st;
-	struct hwt_event ev[256];
-	struct hwt_diag diag;
-	uint64_t last = 0;
-	bool any = false;
-
-	for (size_t i = 0; i <= hwt_session_bufs(r->session); i++) {
-		int n, rc = i ? hwt_session_flow(r->session, i - 1, &want, &st, &diag) :
-			hwt_session_events(r->session, &st, &diag);
-
-		if (rc < 0)
-			continue;
-		while (!run_interrupted && (n = hwt_stream_next(st, ev, 256)) > 0)
-			for (int k = 0; k < n; k++)
-				if (ev[k].clock == HWT_CLOCK_BASE &&
-				    ev[k].time != HWT_TIME_UNKNOWN && ev[k].time >= last) {
-					last = ev[k].time;
-					any = true;
-				}
-		hwt_stream_close(st);
-	}
-	return any ? last : HWT_TIME_UNKNOWN;
-}
-
-static int resolve_time(struct run *r)
-{
-	struct opt_time t[2] = { r->opts.lo, r->opts.hi };
-	uint64_t start = r->show.time_start, end = 0, *out[2] = { &r->time_lo, &r->time_hi };
-	struct hwt_capture_info info;
-
-	r->time_lo = 0;
-	r->time_hi = HWT_TIME_UNKNOWN;
-	if (!r->opts.have_time)
-		return 0;
-	hwt_session_info(r->session, &info);
-	if (info.time_start == HWT_TIME_UNKNOWN) {
-		say("the command without --time", "%s: has no times", r->opts.args[0]);
-		return EXIT_USAGE;
-	}
-	if (t[0].kind == OPT_TIME_PERCENT || t[1].kind == OPT_TIME_PERCENT) {
-		end = last_time(r);
-		if (end == HWT_TIME_UNKNOWN || end < start)
-			end = start;
-	}
-	for (int i = 0; i < 2; i++) {
-		uint64_t zero = r->show.zero;
-
-		if (t[i].kind == OPT_TIME_PERCENT)
-			*out[i] = start + (uint64_t)((unsigned __int128)(end - start) * t[i].v /
-						     100000);
-		else if (t[i].kind == OPT_TIME_NS &&
-			 __builtin_add_overflow(zero, t[i].v, out[i]))
-			*out[i] = HWT_TIME_UNKNOWN - 1;
-	}
-	if (r->time_lo > r->time_hi) {
-		say(NULL, "--time: the window ends before it begins");
-		return EXIT_USAGE;
-	}
-	return 0;
-}
-
-/* --sym patterns to addresses. */
-static int resolve_syms(struct run *r)
-{
-	struct hwt_image *img = hwt_session_image(r->session);
-
-	for (size_t i = 0; i < r->opts.nsyms; i++) {
-		size_t n = hwt_image_find(img, r->opts.syms[i], NULL, 0), got;
-		struct hwt_addr_range *v;
-		uint64_t (*found)[2];
-
-		if (!n) {
-			say("a pattern such as '*name*', and check that symbols are found (--elf)",
-			    "--sym %s: no function has this name", r->opts.syms[i]);
-			return EXIT_USAGE;
-		}
-		found = calloc(n, sizeof(*found));
-		v = realloc(r->addrs, (r->naddrs + n) * sizeof(*v));
-		if (v)
-			r->addrs = v;
-		if (!v || !found) {
-			free(found);
-			say(NULL, "out of memory");
-			return EXIT_INPUT;
-		}
-		got = hwt_image_find(img, r->opts.syms[i], found, n);
-		for (size_t k = 0; k < (got < n ? got : n); k++)
-			v[r->naddrs++] = (struct hwt_addr_range){ found[k][0], found[k][1] };
-		free(found);
-	}
-	return 0;
-}
-
 int run_open(struct run *r)
 {
 	struct hwt_diag diag = { .off = HWT_NO_OFF };
@@ -334,9 +236,7 @@ int run_open(struct run *r)
 	r->show.verbose = r->opts.verbose;
 	r->show.lines = r->opts.lines;
 	clock_gettime(CLOCK_MONOTONIC, &r->start);
-	rc = resolve_time(r);
-	if (!rc)
-		rc = resolve_syms(r);
+	rc = run_select(r);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
@@ -360,16 +260,26 @@ int run_open(struct run *r)
 	return 0;
 }
 
+static bool cpu_wanted(const struct run *r, int32_t cpu)
+{
+	for (size_t k = 0; k < r->opts.ncpus; k++)
+		if (r->opts.cpus[k] == cpu)
+			return true;
+	return !r->opts.ncpus || cpu == HWT_NONE;
+}
+
 bool run_buf(struct run *r, size_t i, struct hwt_buf_info *b)
 {
-	if (hwt_session_buf(r->session, i, b) < 0)
+	struct hwt_src_info src;
+	bool any = false;
+	size_t k;
+
+	if (hwt_session_buf(r->session, i, b) < 0 || !cpu_wanted(r, b->cpu))
 		return false;
-	if (!r->opts.ncpus || b->cpu == HWT_NONE)
-		return true;
-	for (size_t k = 0; k < r->opts.ncpus; k++)
-		if (r->opts.cpus[k] == b->cpu)
-			return true;
-	return false;
+	/* units of several CPUs share a buffer */
+	for (k = 0; b->cpu == HWT_NONE && hwt_session_src(r->session, i, k, &src); k++)
+		any = any || cpu_wanted(r, src.cpu);
+	return any || !k;
 }
 
 struct hwt_stream *run_flow(struct run *r, size_t i, enum hwt_level level)
@@ -531,16 +441,35 @@ static bool print_notes(struct run *r)
 	return cut;
 }
 
+/*
+ * Which holes are judged: flow reads ahead of what is printed, and a selection leaves holes out, so
+ * then those that were printed count.
+ */
+enum judged { JUDGED_ALL, JUDGED_SELECTED, JUDGED_SHOWN };
+static enum judged judged(const struct run *r)
+{
+	bool prints = !r->opts.summary && (r->cmd->bit & (CMD_LIST | CMD_CALLS));
+
+	if (prints && (r->stopped || run_interrupted))
+		return JUDGED_SHOWN;
+	return prints && (r->opts.have_time || r->opts.ntids || r->opts.ncpus || r->naddrs) ?
+		JUDGED_SELECTED : JUDGED_ALL;
+}
+
 /* Bytes that are missing or say nothing, of all that were or should have been there. */
 static bool too_lossy(const struct run *r)
 {
-	unsigned __int128 bad = (unsigned __int128)r->sum.bytes_skipped + r->sum.bytes_blind +
-		r->sum.bytes_lost;
-	unsigned __int128 all = (unsigned __int128)r->sum.bytes_in + r->sum.bytes_lost;
+	const struct hwt_flow_stats *s = &r->sum;
+	bool all = judged(r) == JUDGED_ALL;
+	uint64_t skipped = all ? s->bytes_skipped : r->show.skipped;
+	uint64_t lost = all ? s->bytes_lost : r->show.lost;
+	unsigned __int128 bad = (unsigned __int128)skipped + lost + (all ? s->bytes_blind : 0);
+	unsigned __int128 of = (unsigned __int128)lost +
+		(r->stopped ? s->bytes_decoded + skipped : s->bytes_in);
 
-	if (r->opts.strict && (r->sum.gaps || bad))
+	if (r->opts.strict && ((all ? s->gaps : r->show.holes) || bad))
 		return true;
-	return r->opts.have_max_loss && bad * 100000 > all * r->opts.max_loss;
+	return r->opts.have_max_loss && bad * 100000 > of * r->opts.max_loss;
 }
 
 /* In tenths of a percent, cut, so that 100.0 % means all. */
@@ -557,13 +486,14 @@ static void percent(struct out *o, const char *what, unsigned pm)
 static void quality_line(struct run *r)
 {
 	const struct hwt_flow_stats *s = &r->sum;
+	enum judged j = judged(r);
 	struct out *e = &err_out;
 
 	if (r->opts.quiet || !r->decoded)
 		return;
 	if (r->stopped || run_interrupted)
-		out_str(e, run_interrupted ? "interrupted, until here " :
-			"stopped at --limit, until here ");
+		out_fmt(e, "%s, %s ", run_interrupted ? "interrupted" : "stopped at --limit",
+			j == JUDGED_ALL ? "so far decoded with" : "shown until here:");
 	else {
 		percent(e, "decoded", permille(s->bytes_decoded, s->bytes_in));
 		out_fmt(e, " of %llu bytes, ", (unsigned long long)s->bytes_in);
@@ -572,11 +502,13 @@ static void quality_line(struct run *r)
 				permille(s->bytes_decoded - s->bytes_blind, s->bytes_in));
 			out_str(e, ", ");
 		}
+		out_str(e, j == JUDGED_ALL ? "" : "whatever is selected; shown: ");
 	}
-	out_count(e, s->gaps, "hole");
+	out_count(e, j == JUDGED_ALL ? s->gaps : r->show.holes, "hole");
 	out_str(e, " (");
-	out_count(e, s->bytes_skipped, "byte");
-	out_fmt(e, " skipped, %llu lost)", (unsigned long long)s->bytes_lost);
+	out_count(e, j == JUDGED_ALL ? s->bytes_skipped : r->show.skipped, "byte");
+	out_fmt(e, " skipped, %llu lost)",
+		(unsigned long long)(j == JUDGED_ALL ? s->bytes_lost : r->show.lost));
 	out_nl(e);
 	out_flush(e);
 }

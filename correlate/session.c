@@ -288,6 +288,14 @@ struct hwt_image *hwt_session_image(struct hwt_session *s)
 	return s->cap->image;
 }
 
+int hwt_session_task(const struct hwt_session *s, size_t i, int32_t *pid, int32_t *tid)
+{
+	if (i >= machine_tasks(s->cap->machine))
+		return 0;
+	machine_task_at(s->cap->machine, i, pid, tid);
+	return 1;
+}
+
 const char *hwt_session_comm(const struct hwt_session *s, int32_t tid)
 {
 	return machine_comm(s->cap->machine, tid);

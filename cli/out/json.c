@@ -224,10 +224,11 @@ static void jsonl_edge(struct jsonl *j, struct show *v, const struct hwt_event *
 	jsonl_id(j, ev->u.edge.trace_id);
 }
 
-static void jsonl_gap(struct jsonl *j, const struct hwt_event *ev)
+static void jsonl_gap(struct jsonl *j, struct show *v, const struct hwt_event *ev)
 {
 	unsigned cause = (unsigned)ev->u.gap.cause, id = hwt_gap_error(cause);
 
+	show_count(v, ev);
 	jsonl_str(j, "cause", hwt_gap_name(cause));
 	jsonl_u64(j, "bytes", ev->u.gap.bytes);
 	if (hwt_gap_has_addr(cause))
@@ -310,7 +311,7 @@ static void jsonl_body(struct jsonl *j, struct show *v, const struct hwt_event *
 		jsonl_edge(j, v, ev);
 		break;
 	case HWT_EV_GAP:
-		jsonl_gap(j, ev);
+		jsonl_gap(j, v, ev);
 		break;
 	case HWT_EV_ON:
 	case HWT_EV_OFF:

@@ -323,11 +323,20 @@ static void at(struct show *v, const struct hwt_event *ev, uint64_t addr)
 	show_addr(v, ev, addr);
 }
 
+void show_count(struct show *v, const struct hwt_event *ev)
+{
+	v->holes++;
+	v->skipped += ev->u.gap.bytes;
+	if (!hwt_gap_has_addr((unsigned)ev->u.gap.cause))
+		v->lost += ev->u.gap.lost;
+}
+
 void show_gap(struct show *v, const struct hwt_event *ev)
 {
 	struct out *o = v->o;
 	unsigned cause = (unsigned)ev->u.gap.cause, id = hwt_gap_error(cause);
 
+	show_count(v, ev);
 	out_str(o, "hole: ");
 	out_str(o, hwt_gap_name(cause));
 	if (ev->u.gap.bytes) {

@@ -29,6 +29,7 @@ struct show {
 	bool ns, verbose, lines;
 	const char *last_file;	/* source line printed last */
 	int last_line;
+	uint64_t holes, skipped, lost;	/* of the holes shown */
 	struct hwt_disasm *disasm;	/* NULL: not yet made */
 	struct show_insn *insns;	/* SHOW_DISASM, NULL: not yet made */
 };
@@ -50,6 +51,9 @@ void show_sym(struct show *v, const struct hwt_event *ev, uint64_t addr);
 /* "hole: overflow, 12 bytes skipped [E010]", no newline */
 void show_gap(struct show *v, const struct hwt_event *ev);
 void show_event(struct show *v, const struct hwt_event *ev);
+
+/* Adds a hole that is printed to those shown. */
+void show_count(struct show *v, const struct hwt_event *ev);
 
 /* Pseudo-events that carry nothing to show without --verbose. */
 bool show_wanted(const struct show *v, const struct hwt_event *ev);

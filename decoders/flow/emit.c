@@ -80,17 +80,27 @@ static bool want_addr(const struct hwt_interest *w, uint64_t lo, uint64_t hi)
 	return false;
 }
 
+static bool want_cpu(const struct hwt_interest *w, const struct hwt_event *ev)
+{
+	return !w->ncpus || ev->cpu == HWT_NONE || one_of(w->cpus, w->ncpus, ev->cpu);
+}
+
+static bool want_task(const struct hwt_interest *w, int32_t pid, int32_t tid)
+{
+	return (pid == HWT_NONE && tid == HWT_NONE) || one_of(w->tids, w->ntids, tid) ||
+		one_of(w->tids, w->ntids, pid);
+}
+
 /* An event whose owner or place is not known passes: it may be one that was asked for. */
 static bool want_owner(const struct hwt_interest *w, const struct hwt_event *ev)
 {
-	if (w->ncpus && ev->cpu != HWT_NONE && !one_of(w->cpus, w->ncpus, ev->cpu))
-		return false;
-	/* a hole may hide any task, and a switch names two */
-	if (!w->ntids || ev->type == HWT_EV_GAP || ev->type == HWT_EV_SCHED_SWITCH)
+	if (!w->ntids)
 		return true;
-	if (ev->pid == HWT_NONE && ev->tid == HWT_NONE)
-		return true;
-	return one_of(w->tids, w->ntids, ev->tid) || one_of(w->tids, w->ntids, ev->pid);
+	/* a switch names two */
+	if (ev->type == HWT_EV_SCHED_SWITCH)
+		return want_task(w, ev->u.sched.prev_pid, ev->u.sched.prev_tid) ||
+			want_task(w, ev->u.sched.next_pid, ev->u.sched.next_tid);
+	return want_task(w, ev->pid, ev->tid);
 }
 
 static bool want_place(const struct hwt_interest *w, const struct hwt_event *ev)
@@ -112,14 +122,46 @@ static bool want_place(const struct hwt_interest *w, const struct hwt_event *ev)
 
 static bool wanted(const struct emit *e, const struct hwt_event *ev)
 {
-	return !e->narrow || (want_time(&e->want, ev) && want_owner(&e->want, ev) &&
-			      want_place(&e->want, ev));
+	return !e->narrow || (want_time(&e->want, ev) && want_cpu(&e->want, ev) &&
+			      want_owner(&e->want, ev) && want_place(&e->want, ev));
+}
+
+/* Holes that were held back go out, if there is room for one more event. */
+static void show_hidden(struct emit *e)
+{
+	for (unsigned i = 0; i < e->nhidden && emit_room(e) > 1; i++)
+		e->ring[e->head++ % EMIT_RING] = e->hidden[i];
+	e->nhidden = 0;
+}
+
+/*
+ * A hole of another thread may hide the beginning of one that is wanted: who comes next on that
+ * CPU tells. True if @ev waits for that.
+ */
+static bool hide_hole(struct emit *e, const struct hwt_event *ev)
+{
+	bool other, same = e->nhidden && e->hidden[0].cpu == ev->cpu;
+
+	if (!e->want.ntids || ev->type == HWT_EV_NONE)
+		return false;
+	other = ev->type == HWT_EV_GAP && !want_owner(&e->want, ev) &&
+		want_time(&e->want, ev) && want_cpu(&e->want, ev);
+	if (other) {
+		if (e->nhidden == EMIT_HELD || !same)
+			show_hidden(e);
+		e->hidden[e->nhidden++] = *ev;
+	} else if (same) {
+		if (want_owner(&e->want, ev))
+			show_hidden(e);
+		e->nhidden = 0;
+	}
+	return other;
 }
 
 static void push(struct emit *e, const struct hwt_event *ev)
 {
 	/* never for a backend that keeps to emit_room() */
-	if (!emit_room(e))
+	if (!emit_room(e) || hide_hole(e, ev))
 		return;
 	if (wanted(e, ev)) {
 		e->ring[e->head++ % EMIT_RING] = *ev;
@@ -367,6 +409,7 @@ void emit_flush(struct emit *e)
 {
 	for (unsigned i = 0; i < e->ncpus; i++)
 		settle(e, &e->cpus[i], HWT_NO_ADDR);
+	show_hidden(e);
 }
 
 int emit_take(struct emit *e, struct hwt_event *out, int max)

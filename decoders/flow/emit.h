@@ -20,7 +20,7 @@
 
 #define EMIT_RING 512		/* events; a power of two */
 #define EMIT_HELD 4		/* events that wait behind an edge */
-#define EMIT_STEP (EMIT_HELD + 2)	/* most events that one call below puts into the ring */
+#define EMIT_STEP (2 * EMIT_HELD + 2)	/* most events that one call below puts into the ring */
 
 struct emit_cpu {		/* per trace id or CPU: an edge waits for its target */
 	/* CALL, RETURN, ON, ERET or EXCEPTION that waits for where it leads; type NONE: none */
@@ -35,6 +35,9 @@ struct emit {
 	uint64_t told;			/* time and CPU of the event pushed last */
 	int32_t told_cpu;
 	bool narrow;			/* the interest restricts time, place or owner */
+	/* holes of another thread: shown if one that is wanted comes out of them */
+	struct hwt_event hidden[EMIT_HELD];
+	unsigned nhidden;
 	struct hwt_image *image;
 	struct emit_cpu *cpus;		/* indexed by trace id (128), or one */
 	unsigned ncpus;

@@ -148,6 +148,12 @@ size_t machine_tasks(const struct machine *m)
 	return m->ntasks;
 }
 
+void machine_task_at(const struct machine *m, size_t i, int32_t *pid, int32_t *tid)
+{
+	*pid = m->tasks[i].pid;
+	*tid = m->tasks[i].tid;
+}
+
 int machine_switch(struct machine *m, int32_t cpu, uint64_t time, int32_t pid, int32_t tid,
 		   uint8_t flags)
 {

@@ -27,6 +27,8 @@ int machine_set_comm(struct machine *m, int32_t tid, const char *comm, size_t n)
 const char *machine_comm(const struct machine *m, int32_t tid);	/* "" if not known */
 int32_t machine_pid(const struct machine *m, int32_t tid);	/* HWT_NONE if not known */
 size_t machine_tasks(const struct machine *m);
+/* The @i-th task in order of addition; @i < machine_tasks(). */
+void machine_task_at(const struct machine *m, size_t i, int32_t *pid, int32_t *tid);
 
 /*
  * From @time (base ns) on, @tid runs on @cpu. tid HWT_NONE: not known from here on (lost records).

@@ -130,6 +130,8 @@ size_t hwt_event_text(const struct hwt_session *s, const struct hwt_event *ev, c
 
 /* The code of the session, for symbols and bytes. Owned by the session. */
 struct hwt_image *hwt_session_image(struct hwt_session *s);
+/* Ids of the @i-th task that the capture names: 1 filled, 0 past the end. @pid may be HWT_NONE. */
+int hwt_session_task(const struct hwt_session *s, size_t i, int32_t *pid, int32_t *tid);
 /* Name of the task, "" if not known. */
 const char *hwt_session_comm(const struct hwt_session *s, int32_t tid);
 

@@ -320,6 +320,7 @@ static void test_interest(void **state)
 {
 	struct hwt_addr_range r[] = { { 0x1004, 0x1007 } };
 	int32_t tid = 11, other = 12, cpu = 1;
+	struct hwt_event ev;
 	struct hwt_interest w = { .level = HWT_LEVEL_RANGES, .addrs = r, .naddrs = 1,
 		.time_lo = 10, .time_hi = 20 };
 
@@ -346,8 +347,26 @@ static void test_interest(void **state)
 	start(w);
 	range(1, 0x1000, 0x1010, 0);
 	none();
-	at(HWT_EV_GAP, 1, 0);		/* may have hidden the task */
-	next();
+	at(HWT_EV_GAP, 1, 0);		/* the same thread comes out of it: hides nobody */
+	range(2, 0x1000, 0x1010, 0);
+	none();
+	at(HWT_EV_GAP, 3, 0);		/* another one does: it may hide its beginning */
+	at(HWT_EV_GAP, 4, 0);
+	none();
+	ev = event(HWT_EV_SCHED_SWITCH, 5);
+	ev.u.sched.prev_tid = tid;
+	ev.u.sched.next_tid = other;
+	emit_event(&e, 0, &ev);
+	assert_int_equal(next().time, 3);
+	assert_int_equal(next().time, 4);
+	assert_int_equal(next().type, HWT_EV_SCHED_SWITCH);
+	ev.u.sched.next_tid = 13;	/* names two others */
+	emit_event(&e, 0, &ev);
+	none();
+	at(HWT_EV_GAP, 6, 0);		/* nothing comes: who ran is not known */
+	emit_flush(&e);
+	assert_int_equal(next().time, 6);
+	none();
 	emit_fini(&e);
 	w.tids = &tid;
 	w.cpus = &cpu;

@@ -10,6 +10,7 @@
 static void tasks(void **state)
 {
 	struct machine *m;
+	int32_t pid, tid;
 
 	assert_int_equal(machine_new(&m), 0);
 	assert_int_equal(machine_pid(m, 5), HWT_NONE);
@@ -25,6 +26,9 @@ static void tasks(void **state)
 	for (int i = 0; i < 100000; i++)
 		assert_int_equal(machine_task(m, i & ~7, i), 0);
 	assert_int_equal(machine_tasks(m), 100000);
+	machine_task_at(m, 99999, &pid, &tid);
+	assert_int_equal(tid, 99999);
+	assert_int_equal(pid, 99992);
 	assert_int_equal(machine_pid(m, 99999), 99992);
 	assert_string_equal(machine_comm(m, 5), "worker/0");
 	machine_free(m);
