@@ -214,7 +214,6 @@ int run_open(struct run *r)
 {
 	struct hwt_diag diag = { .off = HWT_NO_OFF };
 	struct hwt_buf_info b;
-	bool any = false;
 	int rc;
 
 	if (r->opts.nargs != 1) {
@@ -240,16 +239,8 @@ int run_open(struct run *r)
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
-		if (run_buf(r, i, &b)) {
+		if (run_buf(r, i, &b))
 			r->total += b.size;
-			any = true;
-		}
-	/* nothing found where nothing was looked at would be misread */
-	if (r->opts.ncpus && !any) {
-		say("\"hwtrace info\" lists the buffers", "--cpu: no trace of these CPUs in %s",
-		    r->opts.args[0]);
-		return EXIT_USAGE;
-	}
 	rc = run_output(r);
 	if (rc)
 		return rc;

@@ -70,7 +70,7 @@ prints "OpenCSD "
 
 # a selection that leaves nothing to look at is no clean bill
 run 2 check --cpu 7 fixtures/captures/demo/in/perf.data
-says "no trace of these CPUs"
+says "no CPU 7 in this capture; it has 0"
 
 # code: _start calls f; f returns; an indirect jump leaves
 cat >"$TMP/a.s" <<'S'
