@@ -119,6 +119,7 @@ static void cpu_switch(struct perf *pf, const struct perf_rec *r, const struct p
 	uint8_t flags = r->misc & MISC_SWITCH_PREEMPT ? HWT_F_PREEMPT : 0;
 
 	pf->have_switch = true;
+	pf->cpu_wide |= r->type == REC_SWITCH_CPU_WIDE;
 	if (s->cpu == HWT_NONE || s->time == HWT_TIME_UNKNOWN)
 		return;
 	if (s->tid != HWT_NONE)

@@ -140,6 +140,7 @@ struct perf {
 	size_t ninfo;
 	uint32_t info_type;
 	bool have_info, have_switch, no_memory;
+	bool cpu_wide;			/* the schedule of all tasks was recorded */
 	uint64_t nrecs;			/* records of any type that could be read */
 	int64_t sched_switch;		/* tracepoint id, -1: not known */
 	size_t ncfgs;			/* in all buffers */

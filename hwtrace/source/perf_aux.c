@@ -263,7 +263,7 @@ static int add_piece(struct run *r, uint64_t off, uint64_t size, const struct pe
 	struct perf *pf = r->b->pf;
 	struct trace_buf *tb = buf_for(pf, r->g, aux);
 	struct trace_span *s;
-	bool whole;
+	bool whole, owned;
 
 	if (!tb)
 		return -ENOMEM;
@@ -284,8 +284,10 @@ static int add_piece(struct run *r, uint64_t off, uint64_t size, const struct pe
 	s->pos = off;
 	s->size = size;
 	s->time = aux ? aux->time : HWT_TIME_UNKNOWN;
-	s->pid = aux ? aux->pid : HWT_NONE;
-	s->tid = aux ? aux->tid : HWT_NONE;
+	/* an AUX record is of whoever ran as it was written; of a CPU the schedule tells who ran */
+	owned = aux && (tb->cpu == HWT_NONE || !pf->cpu_wide);
+	s->pid = owned ? aux->pid : HWT_NONE;
+	s->tid = owned ? aux->tid : HWT_NONE;
 	s->flags = aux ? (uint16_t)aux->flags : 0;
 	s->cause_before = r->h.cause;
 	s->lost_before = r->h.lost;

@@ -639,6 +639,34 @@ static void flag_counts(void **state)
 	done(c, &m);
 }
 
+/*
+ * Of all tasks of a CPU: the AUX record names the one that ran as it was written, which is not who
+ * ran before the switch.
+ */
+static void cpu_wide_owner(void **state)
+{
+	for (int wide = 0; wide < 2; wide++) {
+		struct mkperf m;
+		struct capture *c;
+
+		mkperf_init(&m, false);
+		mkperf_pt(&m);
+		m.pid = m.tid = 200;
+		if (wide)
+			mkperf_switch_wide(&m, false, 100, 100);
+		else
+			mkperf_switch(&m, false);
+		mkperf_aux(&m, 0, 0x40, 0);
+		mkperf_auxtrace(&m, 0, 0x40, 0, -1, 0, data, 0x40);
+		c = open_mk(&m);
+		assert_int_equal(c->nbufs, 1);
+		assert_int_equal(c->bufs[0].nspans, 1);
+		assert_int_equal(c->bufs[0].spans[0].tid, wide ? HWT_NONE : 200);
+		assert_int_equal(c->bufs[0].spans[0].pid, wide ? HWT_NONE : 200);
+		done(c, &m);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -650,6 +678,7 @@ int main(void)
 		cmocka_unit_test(cs_snapshot), cmocka_unit_test(pt_snapshot),
 		cmocka_unit_test(flag_counts), cmocka_unit_test(cs_pieces), cmocka_unit_test(large),
 		cmocka_unit_test(no_sample_id), cmocka_unit_test(other_clock),
+		cmocka_unit_test(cpu_wide_owner),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);
