@@ -97,6 +97,13 @@ void say_diag(const struct hwt_diag *d, int rc, const char *file);
 
 void help_overview(struct out *o);
 void help_cmd(struct out *o, const struct cmd *c);
+/* Table of functions. NULL without memory; 0 or -ENOMEM. Printing sorts it, and ends counting. */
+struct functions;
+struct functions *functions_new(void);
+int functions_count(struct functions *t, struct run *r, const struct hwt_call *c);
+void functions_print(struct functions *t, struct run *r);
+void functions_free(struct functions *t);
+
 /* Man pages and completions, see gen.c. 0 or an exit code. */
 int gen_man(struct out *o, const struct cmd *c);	/* NULL: hwtrace(1) */
 int gen_completion(struct out *o, const char *shell);

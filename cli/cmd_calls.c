@@ -1,201 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* calls: a tree as it unfolds, or a table of functions. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "cli.h"
 
 #define INDENT_MAX 40		/* levels that are drawn; the depth column has them all */
 
 static const char *const whys[] = { "call", "tail", "interrupt", "syscall", "signal", "return",
-	"unwind", "lost" };
+	"unwind", "lost", "running", "again", "open" };
 
-/* A function in the table of --summary. */
-struct func {
-	const char *name, *module;	/* NULL: no symbol */
-	uint64_t addr;
-	int32_t pid;			/* without a symbol, whose address it is */
-	uint64_t calls, tails, leaves, inferred, unwound, tainted;
-	int32_t max_depth;
+/* A buffer's calls on their way to the output. */
+struct tree {
+	struct run *r;
+	const struct hwt_addr_range *addrs;	/* of --sym, borrowed */
+	size_t naddrs;
+	/* one is held back: an entry may be left at once, a hole may be one of many */
+	struct hwt_call held;
+	bool full;
+	uint32_t count;		/* holes in @held */
+	uint64_t bytes;		/* skipped in all of them */
+	bool any;		/* a call was printed */
+	int32_t tid;		/* its thread */
+	int32_t base;		/* depth that is not indented: 0, or the lowest so far */
 };
-
-struct table {
-	struct func *v;		/* open addressing; calls + leaves == 0: empty */
-	size_t n, cap;
-	bool nomem;
-};
-
-static uint64_t hash_str(uint64_t h, const char *s)
-{
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3u;
-	return h;
-}
-
-static uint64_t func_hash(const struct func *f)
-{
-	if (f->name)
-		return hash_str(hash_str(0xcbf29ce484222325u, f->name), f->module);
-	return (f->addr ^ (uint32_t)f->pid) * 0x9e3779b97f4a7c15u;
-}
-
-static bool func_equal(const struct func *a, const struct func *b)
-{
-	if (a->name && b->name)
-		return !strcmp(a->name, b->name) && !strcmp(a->module, b->module);
-	return !a->name && !b->name && a->addr == b->addr && a->pid == b->pid;
-}
-
-static bool empty(const struct func *f)
-{
-	return !f->calls && !f->leaves;
-}
-
-static struct func *find(struct func *v, size_t cap, const struct func *key)
-{
-	size_t k = (size_t)(func_hash(key) >> 20) & (cap - 1);
-
-	while (!empty(&v[k]) && !func_equal(&v[k], key))
-		k = (k + 1) & (cap - 1);
-	return &v[k];
-}
-
-static bool grow(struct table *t)
-{
-	size_t cap = t->cap ? t->cap * 2 : 256;
-	struct func *v = calloc(cap, sizeof(*v));
-
-	if (!v)
-		return false;
-	for (size_t i = 0; i < t->cap; i++)
-		if (!empty(&t->v[i]))
-			*find(v, cap, &t->v[i]) = t->v[i];
-	free(t->v);
-	t->v = v;
-	t->cap = cap;
-	return true;
-}
-
-static void count(struct run *r, struct table *t, const struct hwt_call *c)
-{
-	struct hwt_where w = show_where(&c->ev);
-	struct func key = { .addr = c->func, .pid = c->ev.pid, .max_depth = INT32_MIN }, *f;
-	struct hwt_symbol sym;
-
-	if (c->what != HWT_CALL_ENTER && c->what != HWT_CALL_LEAVE)
-		return;
-	if (t->n * 2 >= t->cap && !grow(t)) {
-		t->nomem = true;
-		return;
-	}
-	if (c->func != HWT_NO_ADDR &&
-	    hwt_image_symbol(r->show.image, &w, c->func, &sym) == 1) {
-		key.name = sym.name;
-		key.module = sym.module ? sym.module : "";
-		key.addr = sym.start;
-	}
-	f = find(t->v, t->cap, &key);
-	if (empty(f)) {
-		*f = key;
-		t->n++;
-	}
-	if (c->what == HWT_CALL_ENTER) {
-		f->calls++;
-		f->tails += c->why == HWT_WHY_TAIL;
-	} else {
-		f->leaves++;
-		f->inferred += c->inferred;
-		f->tainted += c->tainted;
-		f->unwound += c->why == HWT_WHY_UNWIND || c->why == HWT_WHY_LOST;
-	}
-	if (c->depth > f->max_depth)
-		f->max_depth = c->depth;
-}
-
-static int by_calls(const void *pa, const void *pb)
-{
-	const struct func *a = pa, *b = pb;
-
-	if (a->calls != b->calls)
-		return a->calls < b->calls ? 1 : -1;
-	if (a->leaves != b->leaves)
-		return a->leaves < b->leaves ? 1 : -1;
-	if (a->name && b->name && strcmp(a->name, b->name))
-		return strcmp(a->name, b->name);
-	return a->addr < b->addr ? -1 : a->addr > b->addr;
-}
-
-static void func_name(struct out *o, const struct func *f)
-{
-	if (f->name) {
-		out_safe(o, f->name);
-		if (*f->module) {
-			const char *slash = strrchr(f->module, '/');
-
-			out_str(o, "  (");
-			out_safe(o, slash ? slash + 1 : f->module);
-			out_ch(o, ')');
-		}
-	} else if (f->addr == HWT_NO_ADDR) {
-		out_str(o, "(not traced)");
-	} else {
-		out_hex(o, f->addr, 1);
-	}
-}
-
-static void table_json(struct run *r, const struct func *f)
-{
-	struct jsonl *j = &r->json;
-
-	jsonl_open(j, "function");
-	if (f->addr != HWT_NO_ADDR)
-		jsonl_hex(j, "addr", f->addr);
-	if (f->name) {
-		jsonl_str(j, "sym", f->name);
-		jsonl_str(j, "module", f->module);
-	} else if (f->pid != HWT_NONE) {
-		jsonl_u64(j, "pid", (uint64_t)f->pid);
-	}
-	jsonl_u64(j, "calls", f->calls);
-	jsonl_u64(j, "tail_calls", f->tails);
-	jsonl_u64(j, "leaves", f->leaves);
-	jsonl_u64(j, "inferred", f->inferred);
-	jsonl_u64(j, "unwound", f->unwound);
-	jsonl_u64(j, "tainted", f->tainted);
-	jsonl_key(j, "max_depth");
-	out_dec(r->out, f->max_depth);
-	jsonl_close(j);
-}
-
-static void table_print(struct run *r, struct table *t)
-{
-	struct out *o = r->out;
-	size_t n = 0;
-
-	for (size_t i = 0; i < t->cap; i++)
-		if (!empty(&t->v[i]))
-			t->v[n++] = t->v[i];
-	if (n)
-		qsort(t->v, n, sizeof(*t->v), by_calls);
-	if (r->opts.format == OPT_TEXT)
-		out_str(o, "     calls    leaves   unwound  inferred   tainted  depth  function\n");
-	for (size_t i = 0; i < n && run_line(r); i++) {
-		const struct func *f = &t->v[i];
-
-		if (r->opts.format != OPT_TEXT) {
-			table_json(r, f);
-			continue;
-		}
-		out_udecw(o, f->calls, 10);
-		out_udecw(o, f->leaves, 10);
-		out_udecw(o, f->unwound, 10);
-		out_udecw(o, f->inferred, 10);
-		out_udecw(o, f->tainted, 10);
-		out_fmt(o, "%7d  ", f->max_depth);
-		func_name(o, f);
-		out_nl(o);
-	}
-}
 
 static uint64_t late(uint64_t time, uint32_t span)
 {
@@ -207,7 +34,7 @@ static void duration(struct out *o, const struct hwt_call *c)
 {
 	uint64_t in_hi, out_hi, min = 0, max = HWT_TIME_UNKNOWN;
 
-	if (c->enter_time == HWT_TIME_UNKNOWN || c->ev.time == HWT_TIME_UNKNOWN ||
+	if (c->tainted || c->enter_time == HWT_TIME_UNKNOWN || c->ev.time == HWT_TIME_UNKNOWN ||
 	    c->ev.clock != HWT_CLOCK_BASE)
 		return;
 	in_hi = late(c->enter_time, c->enter_span);
@@ -232,28 +59,49 @@ static void duration(struct out *o, const struct hwt_call *c)
 	out_span(o, max);
 }
 
-static void leave_marks(struct out *o, const struct hwt_call *c)
+/* @said: the line tells already that the entry was not seen. */
+static void leave_marks(struct out *o, const struct hwt_call *c, bool said)
 {
-	if (c->why == HWT_WHY_TAIL)
+	switch (c->why) {
+	case HWT_WHY_TAIL:
 		out_str(o, " (tail call)");
-	else if (c->why == HWT_WHY_UNWIND)
+		break;
+	case HWT_WHY_UNWIND:
 		out_str(o, " (unwound)");
-	else if (c->why == HWT_WHY_LOST)
-		out_str(o, " (lost in a hole)");
-	if (c->inferred)
+		break;
+	case HWT_WHY_LOST:
+		out_str(o, " (end not seen: hole)");
+		break;
+	case HWT_WHY_OPEN:
+		out_str(o, c->func == HWT_NO_ADDR ? " (trace ends inside)" : " (still running)");
+		break;
+	}
+	if (c->inferred && !said)
 		out_str(o, " (entry not seen)");
-	if (c->tainted)
+	if (c->tainted && c->why != HWT_WHY_LOST)
 		out_str(o, " (hole inside)");
 }
 
-static void indent(struct run *r, const struct hwt_call *c)
+static void enter_marks(struct out *o, const struct hwt_call *c)
 {
-	struct out *o = r->out;
-	int32_t depth = c->depth < 0 ? 0 : c->depth > INDENT_MAX ? INDENT_MAX : c->depth;
+	if (c->why == HWT_WHY_AGAIN)
+		out_str(o, " (open before the hole)");
+	else if (c->why == HWT_WHY_RUNNING)
+		out_str(o, c->tainted ? " (already running, caller not known)" :
+			" (already running)");
+}
 
-	show_head(&r->show, &c->ev);
+static void indent(struct tree *t, const struct hwt_call *c)
+{
+	struct out *o = t->r->out;
+	int64_t depth;
+
+	if (c->depth < t->base)
+		t->base = c->depth;
+	depth = (int64_t)c->depth - t->base;
+	show_head(&t->r->show, &c->ev);
 	out_fmt(o, "%4d  ", c->depth);
-	while (depth-- > 0)
+	for (depth = depth > INDENT_MAX ? INDENT_MAX : depth; depth > 0; depth--)
 		out_str(o, "  ");
 }
 
@@ -274,7 +122,7 @@ static void name(struct run *r, const struct hwt_call *c)
 			out_hex(o, c->func - sym.start, 1);
 		}
 	} else {
-		out_hex(o, c->func, 1);
+		show_code(&r->show, c->ev.pid, c->func);
 	}
 }
 
@@ -304,147 +152,255 @@ static void enter_name(struct run *r, const struct hwt_call *c)
 	name(r, c);
 }
 
-/* @last: nothing follows. */
-static void print_call(struct run *r, const struct hwt_call *c, bool last)
+static void print_holes(struct tree *t, const struct hwt_call *c)
 {
+	struct out *o = t->r->out;
+
+	out_style(o, OUT_RED);
+	out_str(o, "-- ");
+	if (t->count > 1) {
+		out_count(o, t->count, "hole");
+		if (t->bytes > c->ev.u.gap.bytes) {
+			out_str(o, ", ");
+			out_count(o, t->bytes, "byte");
+			out_str(o, " skipped");
+		}
+		out_str(o, ", the first: ");
+	}
+	show_gap(&t->r->show, &c->ev);
+	out_style(o, OUT_PLAIN);
+}
+
+static void print_untraced(struct run *r, const struct hwt_call *c)
+{
+	out_style(r->out, OUT_RED);
+	out_str(r->out, "-- not traced ");
+	if (c->site != HWT_NO_ADDR) {
+		out_str(r->out, "from ");
+		show_addr(&r->show, &c->ev, c->site);
+		out_ch(r->out, ' ');
+	}
+	out_str(r->out, "to ");
+	show_addr(&r->show, &c->ev, c->func);
+	out_style(r->out, OUT_PLAIN);
+}
+
+static void print_call(struct tree *t, const struct hwt_call *c)
+{
+	struct run *r = t->r;
 	struct out *o = r->out;
 
-	indent(r, c);
+	indent(t, c);
 	switch (c->what) {
 	case HWT_CALL_ENTER:
 		enter_name(r, c);
-		/* what is not traced opens nothing, unless something came before its end */
-		if (last && c->func == HWT_NO_ADDR)
-			out_str(o, " (trace ends inside)");
-		else
-			out_str(o, " {");
+		out_str(o, " {");
+		enter_marks(o, c);
 		break;
 	case HWT_CALL_LEAVE:
 		out_str(o, "} ");
 		name(r, c);
 		duration(o, c);
-		leave_marks(o, c);
+		leave_marks(o, c, false);
 		break;
 	case HWT_CALL_GAP:
-		out_style(o, OUT_RED);
-		out_str(o, "-- ");
-		show_gap(&r->show, &c->ev);
-		out_style(o, OUT_PLAIN);
+		print_holes(t, c);
 		break;
 	case HWT_CALL_SWITCH:
 		out_str(o, "-- other thread");
+		break;
+	case HWT_CALL_UNTRACED:
+		print_untraced(r, c);
+		break;
+	case HWT_CALL_RESUME:
+		out_str(o, "-- goes on in ");
+		name(r, c);
+		out_str(o, ", open before the hole");
 		break;
 	}
 	out_nl(o);
 }
 
 /* An entry that is left at once, on one line. */
-static void print_leaf(struct run *r, const struct hwt_call *in, const struct hwt_call *c)
+static void print_leaf(struct tree *t, const struct hwt_call *in, const struct hwt_call *c)
 {
-	indent(r, in);
-	enter_name(r, in);
+	struct out *o = t->r->out;
+
+	indent(t, in);
+	enter_name(t->r, in);
 	if (in->func != HWT_NO_ADDR)
-		out_str(r->out, "()");
-	duration(r->out, c);
-	leave_marks(r->out, c);
-	out_nl(r->out);
+		out_str(o, "()");
+	duration(o, c);
+	enter_marks(o, in);
+	leave_marks(o, c, in->inferred);
+	out_nl(o);
 }
 
-static void call_json(struct run *r, const struct hwt_call *c)
+static void func_json(struct run *r, const struct hwt_call *c)
 {
-	static const char *const types[] = { "call", "return", "gap", "switch" };
 	struct hwt_where w = show_where(&c->ev);
 	struct jsonl *j = &r->json;
 	struct hwt_symbol sym;
 
+	if (c->func == HWT_NO_ADDR)
+		return;
+	jsonl_hex(j, "func", c->func);
+	if (hwt_image_symbol(r->show.image, &w, c->func, &sym) == 1)
+		jsonl_str(j, "sym", sym.name);
+}
+
+static void call_json(struct tree *t, const struct hwt_call *c)
+{
+	static const char *const types[] = { "call", "return", "gap", "switch", "untraced",
+		"resume" };
+	struct run *r = t->r;
+	struct jsonl *j = &r->json;
+
 	if (c->what == HWT_CALL_GAP) {
-		jsonl_event(j, &r->show, &c->ev);
+		jsonl_gaps(j, &r->show, &c->ev, t->count, t->bytes);
 		return;
 	}
-	jsonl_open(j, types[c->what]);
+	/* nothing returned when the trace ended */
+	jsonl_open(j, c->what == HWT_CALL_LEAVE && c->why == HWT_WHY_OPEN ? "open" :
+		   types[c->what]);
 	jsonl_common(j, &r->show, &c->ev);
 	jsonl_key(j, "depth");
 	out_dec(r->out, c->depth);
-	if (c->what != HWT_CALL_SWITCH) {
+	if (c->what == HWT_CALL_ENTER || c->what == HWT_CALL_LEAVE)
 		jsonl_str(j, "why", whys[c->why]);
-		if (c->why == HWT_WHY_INTERRUPT && c->ev.type == HWT_EV_EXCEPTION)
-			jsonl_str(j, "name", hwt_exc_name(c->ev.u.exc.what));
-		if (c->func != HWT_NO_ADDR) {
-			jsonl_hex(j, "func", c->func);
-			if (hwt_image_symbol(r->show.image, &w, c->func, &sym) == 1)
-				jsonl_str(j, "sym", sym.name);
-		}
+	if (c->why == HWT_WHY_INTERRUPT && c->ev.type == HWT_EV_EXCEPTION)
+		jsonl_str(j, "name", hwt_exc_name(c->ev.u.exc.what));
+	if (c->what == HWT_CALL_UNTRACED) {
+		if (c->site != HWT_NO_ADDR)
+			jsonl_hex(j, "from", c->site);
+		jsonl_hex(j, "to", c->func);
+	} else {
+		func_json(r, c);
 		if (c->site != HWT_NO_ADDR)
 			jsonl_hex(j, "site", c->site);
 	}
-	if (c->what == HWT_CALL_LEAVE) {
+	if (c->what == HWT_CALL_ENTER || c->what == HWT_CALL_LEAVE) {
 		jsonl_bool(j, "inferred", c->inferred);
 		jsonl_bool(j, "tainted", c->tainted);
-		jsonl_interval(j, "enter", &r->show, c->enter_time, c->enter_span, c->ev.clock);
 	}
+	if (c->what == HWT_CALL_LEAVE)
+		jsonl_interval(j, "enter", &r->show, c->enter_time, c->enter_span, c->ev.clock);
 	jsonl_close(j);
 }
 
-/* One entry is held back, to see whether it is left at once. */
-struct held {
-	struct hwt_call call;
-	bool full;
-	bool any;		/* a call was printed */
-	int32_t tid;		/* its thread */
-};
-
-static bool flush_held(struct run *r, struct held *h, bool last)
+static bool put(struct tree *t, const struct hwt_call *c)
 {
-	if (h->full && run_line(r))
-		print_call(r, &h->call, last);
-	h->full = false;
-	return !r->stopped;
+	if (!run_line(t->r))
+		return false;
+	if (t->r->opts.format != OPT_TEXT)
+		call_json(t, c);
+	else
+		print_call(t, c);
+	return true;
 }
 
-static bool print(struct run *r, struct held *h, const struct hwt_call *c)
+static bool flush_held(struct tree *t)
 {
-	const struct hwt_call *in = &h->call;
+	if (t->full)
+		put(t, &t->held);
+	t->full = false;
+	return !t->r->stopped;
+}
 
-	if (r->opts.format != OPT_TEXT) {
-		if (!run_line(r))
+static void hold(struct tree *t, const struct hwt_call *c)
+{
+	t->held = *c;
+	t->full = true;
+	t->count = 1;
+	t->bytes = c->what == HWT_CALL_GAP ? c->ev.u.gap.bytes : 0;
+}
+
+/* True if @c is one more of the holes that are held back. */
+static bool same_hole(const struct tree *t, const struct hwt_call *c)
+{
+	const struct hwt_event *a = &t->held.ev, *b = &c->ev;
+
+	return t->full && c->what == HWT_CALL_GAP && t->held.what == HWT_CALL_GAP &&
+		a->u.gap.cause == b->u.gap.cause && a->u.gap.trace_id == b->u.gap.trace_id &&
+		a->cpu == b->cpu && a->tid == b->tid && t->count < UINT32_MAX;
+}
+
+static bool is_leaf(const struct tree *t, const struct hwt_call *c)
+{
+	const struct hwt_call *in = &t->held;
+
+	return t->full && in->what == HWT_CALL_ENTER && c->what == HWT_CALL_LEAVE &&
+		in->depth == c->depth && in->func == c->func && in->ev.tid == c->ev.tid &&
+		in->ev.cpu == c->ev.cpu;
+}
+
+static bool print_text(struct tree *t, const struct hwt_call *c)
+{
+	bool hole = c->what == HWT_CALL_GAP;
+
+	if (is_leaf(t, c)) {
+		t->full = false;
+		if (!run_line(t->r))
 			return false;
-		call_json(r, c);
+		print_leaf(t, &t->held, c);
 		return true;
 	}
-	if (h->full && c->what == HWT_CALL_LEAVE && in->depth == c->depth &&
-	    in->func == c->func && in->ev.tid == c->ev.tid && in->ev.cpu == c->ev.cpu) {
-		h->full = false;
-		if (!run_line(r))
-			return false;
-		print_leaf(r, in, c);
-		return true;
-	}
-	if (!flush_held(r, h, false))
-		return false;
 	/* threads that do nothing here need no line */
 	if (c->what == HWT_CALL_SWITCH)
 		return true;
-	if (c->what != HWT_CALL_GAP && h->any && c->ev.tid != h->tid) {
+	if (!flush_held(t))
+		return false;
+	if (!hole && t->any && c->ev.tid != t->tid) {
 		struct hwt_call sw = *c;
 
 		sw.what = HWT_CALL_SWITCH;
-		if (!run_line(r))
+		t->base = c->depth < 0 ? c->depth : 0;
+		if (!put(t, &sw))
 			return false;
-		print_call(r, &sw, false);
 	}
-	if (c->what != HWT_CALL_GAP) {
-		h->any = true;
-		h->tid = c->ev.tid;
+	if (!hole) {
+		t->any = true;
+		t->tid = c->ev.tid;
 	}
-	h->call = *c;
-	h->full = true;
-	return c->what == HWT_CALL_ENTER || flush_held(r, h, false);
+	hold(t, c);
+	return hole || c->what == HWT_CALL_ENTER || flush_held(t);
 }
 
-static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b, struct table *t)
+static bool selected(const struct tree *t, const struct hwt_call *c)
 {
+	/* a hole may hide any function */
+	if (!t->naddrs || c->what == HWT_CALL_GAP)
+		return true;
+	if (c->what != HWT_CALL_ENTER && c->what != HWT_CALL_LEAVE)
+		return false;
+	for (size_t i = 0; i < t->naddrs; i++)
+		if (c->func >= t->addrs[i].lo && c->func <= t->addrs[i].hi)
+			return true;
+	return false;
+}
+
+static bool print(struct tree *t, const struct hwt_call *c)
+{
+	if (same_hole(t, c)) {
+		t->count++;
+		t->bytes += c->ev.u.gap.bytes;
+		show_count(&t->r->show, &c->ev);
+		return true;
+	}
+	if (t->r->opts.format == OPT_TEXT)
+		return print_text(t, c);
+	if (!flush_held(t))
+		return false;
+	if (c->what != HWT_CALL_GAP)
+		return put(t, c);
+	hold(t, c);
+	return true;
+}
+
+static bool buffer(struct tree *t, size_t i, const struct hwt_buf_info *b, struct functions *f)
+{
+	struct run *r = t->r;
 	struct hwt_stream *st = run_flow(r, i, HWT_LEVEL_CALLS);
-	struct held held = { .full = false };
 	struct hwt_calls *calls;
 	struct hwt_call c;
 	bool go = true;
@@ -457,22 +413,28 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b, struct
 		run_error(r, rc, b->name);
 		return false;
 	}
-	if (r->opts.format == OPT_TEXT && !r->opts.summary && hwt_session_bufs(r->session) > 1) {
+	if (r->opts.format == OPT_TEXT && !f && hwt_session_bufs(r->session) > 1) {
 		out_str(r->out, "== ");
 		out_safe(r->out, b->name);
 		out_nl(r->out);
 	}
+	t->full = t->any = false;
+	t->base = 0;
 	for (unsigned k = 0; go && (rc = hwt_calls_next(calls, &c)) > 0; k++) {
-		if (r->opts.summary)
-			count(r, t, &c);
-		else
-			go = print(r, &held, &c);
+		if (!f && selected(t, &c))
+			go = print(t, &c);
+		else if (f && c.what == HWT_CALL_GAP)
+			show_count(&r->show, &c.ev);
+		else if (f && selected(t, &c))
+			rc = functions_count(f, r, &c);
+		if (rc < 0)
+			break;
 		if (k % 256 == 0)
 			go = go && run_tick(r, st, c.ev.off);
 	}
 	if (rc < 0)
 		run_error(r, rc, b->name);
-	flush_held(r, &held, !r->stopped);
+	flush_held(t);
 	run_count(r, st);
 	hwt_calls_free(calls);	/* closes the flow stream */
 	return go && !r->stopped;
@@ -480,19 +442,29 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b, struct
 
 int cmd_calls(struct run *r)
 {
-	struct table t = { .n = 0 };
+	struct functions *f = NULL;
+	struct tree t = { .r = r };
 	struct hwt_buf_info b;
 	int rc = run_open(r);
 
 	if (rc)
 		return rc;
+	if (r->opts.summary) {
+		f = functions_new();
+		if (!f) {
+			run_error(r, -ENOMEM, "table of functions");
+			return 0;
+		}
+	}
+	/* a stack needs all calls, so what is selected is taken from the whole tree */
+	t.addrs = r->addrs;
+	t.naddrs = r->naddrs;
+	r->naddrs = 0;
 	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
-		if (run_buf(r, i, &b) && !buffer(r, i, &b, &t))
+		if (run_buf(r, i, &b) && !buffer(&t, i, &b, f))
 			break;
-	if (t.nomem)
-		run_error(r, -ENOMEM, "table of functions");
-	if (r->opts.summary)
-		table_print(r, &t);
-	free(t.v);
+	if (f)
+		functions_print(f, r);
+	functions_free(f);
 	return 0;
 }

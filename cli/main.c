@@ -32,10 +32,10 @@ static const struct cmd cmds[] = {
 	    { "hwtrace list --sym 'tcp_*' --lines perf.data", "some functions, with lines" } },
 	  cmd_list },
 	{ "calls", CMD_CALLS, "FILE", "function calls as a tree, or counted",
-	  "Shows entries and exits of functions with their depth, for each thread. Interrupts,\n"
-	  "system calls, signals, tail calls, unwinding (longjmp, exceptions) and holes are\n"
-	  "marked. A duration across a hole says so; what was entered before the trace began\n"
-	  "is shown as such. With --summary, a table of functions and counts.",
+	  "Shows entries and exits of functions with their depth, for each thread. A function\n"
+	  "that runs where tracing starts, or is returned to, was entered before and is shown\n"
+	  "as already running. Behind a hole nothing is open unless flow comes back to it.\n"
+	  "With --summary, a table of functions and counts.",
 	  { { "hwtrace calls perf.data", "the tree" },
 	    { "hwtrace calls --summary --tid 1234 perf.data", "counts of one thread" } },
 	  cmd_calls },

@@ -224,13 +224,13 @@ static void jsonl_edge(struct jsonl *j, struct show *v, const struct hwt_event *
 	jsonl_id(j, ev->u.edge.trace_id);
 }
 
-static void jsonl_gap(struct jsonl *j, struct show *v, const struct hwt_event *ev)
+static void jsonl_gap(struct jsonl *j, struct show *v, const struct hwt_event *ev, uint64_t bytes)
 {
 	unsigned cause = (unsigned)ev->u.gap.cause, id = hwt_gap_error(cause);
 
 	show_count(v, ev);
 	jsonl_str(j, "cause", hwt_gap_name(cause));
-	jsonl_u64(j, "bytes", ev->u.gap.bytes);
+	jsonl_u64(j, "bytes", bytes);
 	if (hwt_gap_has_addr(cause))
 		jsonl_addr(j, "addr", ev->u.gap.addr);
 	jsonl_u64(j, "lost", hwt_gap_has_addr(cause) ? 0 : ev->u.gap.lost);
@@ -311,7 +311,7 @@ static void jsonl_body(struct jsonl *j, struct show *v, const struct hwt_event *
 		jsonl_edge(j, v, ev);
 		break;
 	case HWT_EV_GAP:
-		jsonl_gap(j, v, ev);
+		jsonl_gap(j, v, ev, ev->u.gap.bytes);
 		break;
 	case HWT_EV_ON:
 	case HWT_EV_OFF:
@@ -367,5 +367,15 @@ void jsonl_event(struct jsonl *j, struct show *v, const struct hwt_event *ev)
 	jsonl_open(j, show_type(v, ev));
 	jsonl_common(j, v, ev);
 	jsonl_body(j, v, ev);
+	jsonl_close(j);
+}
+
+void jsonl_gaps(struct jsonl *j, struct show *v, const struct hwt_event *ev, uint32_t count,
+		uint64_t bytes)
+{
+	jsonl_open(j, show_type(v, ev));
+	jsonl_common(j, v, ev);
+	jsonl_gap(j, v, ev, bytes);
+	jsonl_u64(j, "count", count);
 	jsonl_close(j);
 }

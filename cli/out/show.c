@@ -238,6 +238,34 @@ void show_addr(struct show *v, const struct hwt_event *ev, uint64_t addr)
 	show_sym(v, ev, addr);
 }
 
+static bool covers(const struct hwt_map *m, int32_t pid, uint64_t addr)
+{
+	return (m->pid == HWT_NONE || m->pid == pid) && addr >= m->addr &&
+		addr - m->addr < m->size;
+}
+
+void show_code(struct show *v, int32_t pid, uint64_t addr)
+{
+	const char *slash;
+	struct hwt_map m;
+
+	/* the same module most times; the newest map of several */
+	if (!covers(&v->map, pid, addr)) {
+		v->map.size = 0;
+		for (size_t i = 0; hwt_image_map_at(v->image, i, &m); i++)
+			if (covers(&m, pid, addr))
+				v->map = m;
+	}
+	if (!v->map.size || v->map.raw || !v->map.path || !*v->map.path) {
+		out_hex(v->o, addr, 1);
+		return;
+	}
+	slash = strrchr(v->map.path, '/');
+	out_safe(v->o, slash && slash[1] ? slash + 1 : v->map.path);
+	out_str(v->o, "+0x");
+	out_hex(v->o, addr - v->map.addr + v->map.file_off, 1);
+}
+
 static void show_line(struct show *v, const struct hwt_event *ev, uint64_t addr)
 {
 	struct hwt_where w = show_where(ev);

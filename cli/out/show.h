@@ -31,6 +31,7 @@ struct show {
 	int last_line;
 	uint64_t holes, skipped, lost;	/* of the holes shown */
 	struct hwt_disasm *disasm;	/* NULL: not yet made */
+	struct hwt_map map;		/* that show_code() found last; size 0: none */
 	struct show_insn *insns;	/* SHOW_DISASM, NULL: not yet made */
 };
 
@@ -48,6 +49,8 @@ const char *show_disasm(struct show *v, const struct hwt_event *ev, uint64_t add
 void show_head(struct show *v, const struct hwt_event *ev);
 void show_addr(struct show *v, const struct hwt_event *ev, uint64_t addr);
 void show_sym(struct show *v, const struct hwt_event *ev, uint64_t addr);
+/* Code without symbol: "libfoo.so+0x1234", or its address where it is no part of an ELF file. */
+void show_code(struct show *v, int32_t pid, uint64_t addr);
 /* "hole: overflow, 12 bytes skipped [E010]", no newline */
 void show_gap(struct show *v, const struct hwt_event *ev);
 void show_event(struct show *v, const struct hwt_event *ev);
@@ -90,5 +93,8 @@ void jsonl_interval(struct jsonl *j, const char *key, const struct show *v, uint
 /* cpu, pid, tid, time, src, off: what every event has, if known. */
 void jsonl_common(struct jsonl *j, const struct show *v, const struct hwt_event *ev);
 void jsonl_event(struct jsonl *j, struct show *v, const struct hwt_event *ev);
+/* @count GAPs of one cause, the first of which is @ev; @bytes are skipped in all of them. */
+void jsonl_gaps(struct jsonl *j, struct show *v, const struct hwt_event *ev, uint32_t count,
+		uint64_t bytes);
 
 #endif

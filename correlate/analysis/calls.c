@@ -18,22 +18,21 @@ static int64_t key_of(const struct hwt_event *ev)
 /* A jump out of the top frame into another function, which returns in its place. */
 static int tail(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 {
-	struct frame f = { .ret = HWT_NO_ADDR, .any = 1, .holes = stack_holes(c, t) };
+	struct frame *top = stack_top(t);
+	struct frame f = { .ret = HWT_NO_ADDR, .any = 1 };
 
-	if (t->n) {
-		f = t->v[t->n - 1];
-		stack_leave(stack_slot(c->pre, &c->npre), c, t, ev, HWT_WHY_TAIL);
-		t->n--;
-	} else {
-		/* the function that was running when the trace began */
-		t->base--;
-		stack_leave_unseen(stack_slot(c->pre, &c->npre), c, t, ev, t->base);
-		c->pre[c->npre - 1].why = HWT_WHY_TAIL;
+	if (top) {
+		f = *top;
+		stack_leave(stack_slot(c->pre, &c->npre), c, t, top, ev, HWT_WHY_TAIL);
+		stack_pop(t);
+		if (!stack_top(t))
+			t->next = f.depth;
 	}
 	f.func = ev->u.edge.to;
 	f.site = ev->u.edge.from;
 	f.why = HWT_WHY_TAIL;
 	f.inferred = 0;
+	f.behind = 0;
 	return stack_push_enter(c, t, &f, ev);
 }
 
@@ -100,8 +99,8 @@ static int64_t find_func(const struct hwt_calls *c, const struct thread *t, uint
 static int odd_return(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 {
 	uint64_t to = ev->u.edge.to, func = stack_func_of(c, ev, to);
-	struct frame *top = t->n ? &t->v[t->n - 1] : NULL;
-	uint32_t stay = 0;
+	struct frame *top = stack_top(t);
+	uint32_t stay;
 	int64_t i;
 
 	if (top && (top->any || top->why == HWT_WHY_SIGNAL)) {
@@ -113,31 +112,22 @@ static int odd_return(struct hwt_calls *c, struct thread *t, const struct hwt_ev
 		 * a jump made with a return; a call inside a function (retpoline) only served to
 		 * push an address
 		 */
-		if (t->n > 1 && !stack_is_entry(c, ev, top->func) && !top->exc) {
-			stack_leave(stack_slot(c->pre, &c->npre), c, t, ev, HWT_WHY_UNWIND);
-			t->n--;
+		if (t->n - t->lost > 1 && !stack_is_entry(c, ev, top->func) && !top->exc) {
+			stack_leave(stack_slot(c->pre, &c->npre), c, t, top, ev, HWT_WHY_UNWIND);
+			stack_pop(t);
 		}
 		return tail(c, t, ev);
 	}
 	i = find_func(c, t, func);
-	if (i >= 0 || (top && top->holes != stack_holes(c, t))) {
-		/* what was left was entered unseen, above what stays */
-		stay = i >= 0 ? (uint32_t)i + 1 : t->n;
-		if (stay == t->n)
-			stack_leave_unseen(stack_slot(c->post, &c->npost), c, t, ev,
-				     t->base + (int32_t)stay);
-		stack_unwind(c, t, stay, HWT_WHY_UNWIND, HWT_WHY_UNWIND, ev);
+	if (i >= 0) {
+		stack_unwind(c, t, (uint32_t)i + 1, HWT_WHY_UNWIND, HWT_WHY_UNWIND, ev);
 		return 0;
 	}
-	/* all that was called here is gone, and the frame below was open before */
-	for (stay = t->n; stay && !t->v[stay - 1].exc; stay--)
+	/* all that was called here is gone; what runs now was open before, or is unseen */
+	for (stay = t->n; stay > t->lost && !t->v[stay - 1].exc; stay--)
 		;
+	t->astray = stay > t->lost;
 	stack_unwind(c, t, stay, HWT_WHY_UNWIND, HWT_WHY_UNWIND, ev);
-	if (stay)
-		stack_leave_unseen(stack_slot(c->post, &c->npost), c, t, ev,
-				t->base + (int32_t)stay);
-	else
-		stack_leave_below(c, t, ev);
 	return 0;
 }
 
@@ -153,7 +143,7 @@ static int on_return(struct hwt_calls *c, struct thread *t, const struct hwt_eve
 	}
 	if (to == HWT_NO_ADDR) {
 		/* ended by a hole: most likely an ordinary return, and if not the next will tell */
-		if (t->n && !t->v[t->n - 1].exc)
+		if (stack_top(t) && !stack_top(t)->exc)
 			stack_unwind(c, t, t->n - 1, HWT_WHY_RETURN, HWT_WHY_RETURN, ev);
 		return 0;
 	}
@@ -164,23 +154,6 @@ static int on_return(struct hwt_calls *c, struct thread *t, const struct hwt_eve
 	return 0;
 }
 
-static void on_gap(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
-{
-	struct hwt_call *o = stack_slot(c->pre, &c->npre);
-
-	/* where threads are known, any of them may have run in the hole */
-	if (ev->tid == HWT_NONE && ev->cpu != HWT_NONE)
-		t->holes++;
-	else
-		c->holes++;
-	t->away = AWAY_NO;
-	t->resume = HWT_NO_ADDR;
-	*o = (struct hwt_call){ .ev = *ev, .what = HWT_CALL_GAP, .why = HWT_WHY_LOST,
-		.tainted = 1, .depth = t->base + (int32_t)t->n, .func = HWT_NO_ADDR,
-		.site = HWT_NO_ADDR, .enter_time = HWT_TIME_UNKNOWN,
-		.enter_span = HWT_SPAN_UNKNOWN };
-}
-
 static void note_switch(struct hwt_calls *c, const struct thread *t, const struct hwt_event *ev)
 {
 	bool other = ev->cpu == c->last_cpu && t->key != c->last_key && t->key >= 0 &&
@@ -189,7 +162,8 @@ static void note_switch(struct hwt_calls *c, const struct thread *t, const struc
 	if (other || ev->type == HWT_EV_SCHED_SWITCH)
 		*stack_slot(c->pre, &c->npre) = (struct hwt_call){
 			.ev = *ev, .what = HWT_CALL_SWITCH,
-			.depth = t->base + (int32_t)t->n, .func = HWT_NO_ADDR,
+			.depth = stack_top(t) ? stack_top(t)->depth + 1 : t->next,
+			.func = HWT_NO_ADDR,
 			.site = HWT_NO_ADDR, .enter_time = HWT_TIME_UNKNOWN,
 			.enter_span = HWT_SPAN_UNKNOWN };
 	c->last_key = t->key;
@@ -212,19 +186,74 @@ static int settle(struct hwt_calls *c, struct thread *t, const struct hwt_event 
 	return exc_far_call(c, t, &call);
 }
 
-static int handle(struct hwt_calls *c, const struct hwt_event *ev)
+/* Where flow was before the event, HWT_NO_ADDR if it does not tell. */
+static uint64_t from_of(const struct hwt_event *ev)
 {
-	struct thread *t;
-	bool used;
-	int rc;
+	switch (ev->type) {
+	case HWT_EV_CALL:
+	case HWT_EV_RETURN:
+		return ev->u.edge.from;
+	case HWT_EV_EXCEPTION:
+		return ev->u.exc.from;
+	case HWT_EV_OFF:
+		/* an end by a branch tells where it leads, outside of what is traced */
+		return ev->flags & HWT_F_CUT ? ev->u.at.addr : HWT_NO_ADDR;
+	}
+	return HWT_NO_ADDR;
+}
 
-	if (ev->type == HWT_EV_NONE)
-		return 0;
-	t = stack_thread(c, key_of(ev));
-	if (!t)
-		return -ENOMEM;
-	rc = settle(c, t, ev, &used);
+/* Where it is behind it. */
+static uint64_t to_of(const struct hwt_event *ev)
+{
+	switch (ev->type) {
+	case HWT_EV_CALL:
+	case HWT_EV_RETURN:
+		return ev->u.edge.to;
+	case HWT_EV_EXCEPTION:
+		return ev->u.exc.to;
+	case HWT_EV_ON:
+	case HWT_EV_ERET:
+		return ev->u.at.addr;
+	}
+	return HWT_NO_ADDR;
+}
+
+static void before(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
+{
+	t->cpu = ev->cpu;
+	t->pid = ev->pid;
+	t->tid = ev->tid;
+	t->src = ev->src;
 	note_switch(c, t, ev);
+	if (t->far_call)
+		return;
+	if (ev->type == HWT_EV_ON && t->seen == stack_holes(c, t) && stack_top(t) &&
+	    !exc_explains(c, t, ev))
+		locate_untraced(c, t, ev);
+	/* behind a hole no rule about what stopped before it holds */
+	c->located = ev->type == HWT_EV_ON && ev->u.at.addr != HWT_NO_ADDR &&
+		(t->seen != stack_holes(c, t) || !stack_top(t));
+	locate(c, t, ev, c->located ? ev->u.at.addr : from_of(ev));
+}
+
+static void after(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
+{
+	uint64_t to = to_of(ev);
+
+	if (to == HWT_NO_ADDR)
+		to = from_of(ev);
+	if (to != HWT_NO_ADDR)
+		t->last = to;
+	if (!t->far_call && (ev->type == HWT_EV_RETURN || ev->type == HWT_EV_ON ||
+			     ev->type == HWT_EV_ERET))
+		locate(c, t, ev, to_of(ev));
+}
+
+static int event(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
+{
+	bool used;
+	int rc = settle(c, t, ev, &used);
+
 	if (rc < 0 || used)
 		return rc;
 	switch (ev->type) {
@@ -252,11 +281,11 @@ static int handle(struct hwt_calls *c, const struct hwt_event *ev)
 		break;
 	case HWT_EV_OFF:
 		t->off_addr = ev->u.at.addr;
-		t->away = (ev->flags & HWT_F_CUT) || (t->n && t->v[t->n - 1].exc) ? AWAY_OFF :
-			AWAY_NO;
+		t->away = (ev->flags & HWT_F_CUT) || (stack_top(t) && stack_top(t)->exc) ?
+			AWAY_OFF : AWAY_NO;
 		break;
 	case HWT_EV_GAP:
-		on_gap(c, t, ev);
+		locate_hole(c, t, ev);
 		break;
 	case HWT_EV_ASPACE:
 		exc_level(c, t, ev);
@@ -270,7 +299,55 @@ static int handle(struct hwt_calls *c, const struct hwt_event *ev)
 	return rc;
 }
 
-/* What the last event made, one by one: 1 if @out was filled, 0, or -ENOMEM. */
+/* One phase of the next event: what it tells of where flow was, what it does, where flow is. */
+static int step(struct hwt_calls *c)
+{
+	const struct hwt_event *ev = &c->ev[c->at];
+	uint8_t phase = c->phase++;
+	struct thread *t;
+
+	if (c->phase == PHASES || ev->type == HWT_EV_NONE) {
+		c->phase = PHASE_FROM;
+		c->at++;
+	}
+	if (ev->type == HWT_EV_NONE)
+		return 0;
+	t = stack_thread(c, key_of(ev));
+	if (!t)
+		return -ENOMEM;
+	if (phase == PHASE_EVENT)
+		return event(c, t, ev);
+	if (phase == PHASE_FROM)
+		before(c, t, ev);
+	else
+		after(c, t, ev);
+	return 0;
+}
+
+/* The next thread with open frames, at the end of the stream. False: no more. */
+static bool end_thread(struct hwt_calls *c)
+{
+	struct hwt_event ev = { .time = HWT_TIME_UNKNOWN, .span = HWT_SPAN_UNKNOWN,
+		.type = HWT_EV_NONE, .off = HWT_NO_OFF };
+
+	while (c->ending < c->cap) {
+		struct thread *t = c->threads[c->ending++];
+		uint8_t why;
+
+		if (!t || !stack_top(t))
+			continue;
+		why = t->seen == stack_holes(c, t) ? HWT_WHY_OPEN : HWT_WHY_LOST;
+		ev.cpu = t->cpu;
+		ev.pid = t->pid;
+		ev.tid = t->tid;
+		ev.src = t->src;
+		stack_unwind(c, t, t->lost, why, why, &ev);
+		return true;
+	}
+	return false;
+}
+
+/* What the last phase made, one by one: 1 if @out was filled, 0, or -ENOMEM. */
 static int take(struct hwt_calls *c, struct hwt_call *out)
 {
 	int rc;
@@ -279,24 +356,14 @@ static int take(struct hwt_calls *c, struct hwt_call *out)
 		*out = c->pre[c->pre_at++];
 		return 1;
 	}
-	if (c->t && c->t->n > c->to) {
-		stack_leave(out, c, c->t, &c->cause, c->t->n == c->to + 1 ? c->last_why : c->why);
-		c->t->n--;
-		return 1;
-	}
-	if (c->has_then) {
-		c->has_then = false;
-		rc = stack_push(c, c->t, &c->then, &c->cause);
-		if (rc < 0)
-			return rc;
-		stack_enter(out, c->t, &c->then, &c->cause);
-		c->t = NULL;
-		return 1;
-	}
+	rc = stack_take(c, out);
+	if (rc)
+		return rc;
 	if (c->post_at < c->npost) {
 		*out = c->post[c->post_at++];
 		return 1;
 	}
+	c->npre = c->npost = c->pre_at = c->post_at = 0;
 	return 0;
 }
 
@@ -307,19 +374,19 @@ int hwt_calls_next(struct hwt_calls *c, struct hwt_call *out)
 
 		if (rc)
 			return rc;
-		c->npre = c->npost = c->pre_at = c->post_at = 0;
-		c->t = NULL;
-		if (c->below)
-			c->below->base--;
-		c->below = NULL;
 		if (c->at == c->n) {
-			c->at = c->n = 0;
-			rc = hwt_stream_next(c->flow, c->ev, BATCH);
-			if (rc <= 0)
+			rc = c->ended ? 0 : hwt_stream_next(c->flow, c->ev, BATCH);
+			if (rc < 0)
 				return rc;
+			c->at = 0;
 			c->n = rc;
+			c->ended = !rc;
 		}
-		rc = handle(c, &c->ev[c->at++]);
+		if (c->ended && !end_thread(c))
+			return 0;
+		if (c->ended)
+			continue;
+		rc = step(c);
 		if (rc < 0)
 			return rc;
 	}
@@ -336,7 +403,7 @@ int calls_new(struct hwt_calls **out, calls_func func, void *ctx, struct hwt_str
 	c->flow = flow;
 	c->func = func;
 	c->ctx = ctx;
-	c->last_key = -1;
+	c->last_key = c->again = -1;
 	c->last_cpu = HWT_NONE;
 	*out = c;
 	return 0;
@@ -351,7 +418,7 @@ static uint64_t image_func(void *ctx, const struct hwt_event *ev, uint64_t addr)
 	if (hwt_image_symbol(ctx, &w, addr, &sym) != 1)
 		return HWT_NO_ADDR;
 	/* a program's first instruction is reached after exec, by neither call nor signal */
-	return strcmp(sym.name, "_start") ? sym.start : HWT_NO_ADDR;
+	return addr != sym.start || strcmp(sym.name, "_start") ? sym.start : HWT_NO_ADDR;
 }
 
 int hwt_calls_new(struct hwt_calls **out, struct hwt_session *s, struct hwt_stream *flow)

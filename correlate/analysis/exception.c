@@ -47,6 +47,8 @@ static void came_back(struct hwt_calls *c, struct thread *t, const struct hwt_ev
 		uint32_t i, uint64_t addr, uint8_t last)
 {
 	struct frame *f = &t->v[i];
+	/* what the handler went over into without a call, and returns from here */
+	bool over = t->n == i + 2 && t->v[i + 1].any;
 	bool sig = (f->el == 0 || x86_to_user(ev, f)) && is_signal(c, ev, f->ret, addr);
 
 	if (f->el >= 0)
@@ -57,7 +59,8 @@ static void came_back(struct hwt_calls *c, struct thread *t, const struct hwt_ev
 		c->then = signal_frame(addr, f->ret);
 		c->has_then = true;
 	}
-	stack_unwind(c, t, i, HWT_WHY_UNWIND, sig ? HWT_WHY_RETURN : last, ev);
+	stack_unwind(c, t, i, over ? HWT_WHY_RETURN : HWT_WHY_UNWIND,
+		     sig ? HWT_WHY_RETURN : last, ev);
 }
 
 /* The frame that ends when the kernel comes back at @addr, or -1. */
@@ -81,8 +84,8 @@ void exc_far_return(struct hwt_calls *c, struct thread *t, const struct hwt_even
 		came_back(c, t, ev, (uint32_t)found, to, HWT_WHY_RETURN);
 		return;
 	}
-	stack_unwind(c, t, 0, HWT_WHY_UNWIND, HWT_WHY_UNWIND, ev);
-	stack_leave_below(c, t, ev);
+	/* what ran when the trace began is the handler */
+	stack_unwind(c, t, t->lost, HWT_WHY_UNWIND, HWT_WHY_RETURN, ev);
 }
 
 int exc_taken(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
@@ -127,7 +130,7 @@ static uint8_t why_elsewhere(const struct frame *f, uint64_t addr)
  */
 static bool is_back(const struct thread *t, const struct hwt_event *ev)
 {
-	const struct frame *f = t->n ? &t->v[t->n - 1] : NULL;
+	const struct frame *f = stack_top(t);
 
 	return f && !f->exc && !f->any && f->ret != HWT_NO_ADDR && f->ret == ev->u.at.addr &&
 		!(ev->flags & HWT_F_RESUMED) && ev->u.at.addr != t->off_addr;
@@ -136,11 +139,17 @@ static bool is_back(const struct thread *t, const struct hwt_event *ev)
 /* Tracing starts again after an exception whose handler was not seen. */
 static void back_from_exception(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 {
-	struct frame *f = t->n ? &t->v[t->n - 1] : NULL;
-	uint64_t addr = ev->u.at.addr;
+	struct frame *f = stack_top(t), *below = t->n - t->lost > 1 ? f - 1 : NULL;
+	uint64_t addr = ev->u.at.addr, func = stack_func_of(c, ev, addr);
+	bool other = below && func != HWT_NO_ADDR && func != below->func;
 
 	if (!f || !f->exc)
 		return;
+	if (f->ret == HWT_NO_ADDR && other) {
+		/* nothing tells what was interrupted (ETMv3), but this is not it: the handler */
+		t->astray = true;
+		return;
+	}
 	if (f->el >= 0 && t->el >= 0 && t->el != f->el) {
 		/* in a part of the handler, or its level is yet to come */
 		t->away = AWAY_EXC;
@@ -148,6 +157,24 @@ static void back_from_exception(struct hwt_calls *c, struct thread *t, const str
 		return;
 	}
 	came_back(c, t, ev, t->n - 1, addr, why_elsewhere(f, addr));
+	t->astray = other && !c->has_then;
+}
+
+bool exc_explains(const struct hwt_calls *c, const struct thread *t, const struct hwt_event *ev)
+{
+	const struct frame *top = stack_top(t);
+	uint64_t addr = ev->u.at.addr;
+
+	if (t->left || addr == HWT_NO_ADDR || addr == t->off_addr || addr == t->last ||
+	    (ev->flags & (HWT_F_RESUMED | HWT_F_INTR)) || find_interrupted(t, addr) >= 0)
+		return true;
+	switch (t->away) {
+	case AWAY_EXC:
+		return top->exc;
+	case AWAY_OFF:
+		return top->exc || stack_is_entry(c, ev, addr);
+	}
+	return is_back(t, ev);
 }
 
 int exc_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
@@ -158,6 +185,10 @@ int exc_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 	uint8_t away = t->away;
 	int64_t i;
 
+	if (c->located) {
+		t->away = AWAY_NO;
+		return 0;
+	}
 	if (t->left)
 		return exc_left_to(c, t, ev);
 	if (addr == HWT_NO_ADDR)
@@ -180,7 +211,7 @@ int exc_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 	if (!(ev->flags & HWT_F_RESUMED) && addr != t->off_addr && stack_is_entry(c, ev, addr))
 		return stack_push_enter(c, t, &f, ev);
 	/* it came back elsewhere, as after a signal's own system call */
-	if (t->n && t->v[t->n - 1].exc)
+	if (stack_top(t) && stack_top(t)->exc)
 		stack_unwind(c, t, t->n - 1, HWT_WHY_UNWIND, HWT_WHY_UNWIND, ev);
 	return 0;
 }

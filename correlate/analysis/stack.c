@@ -57,7 +57,8 @@ struct thread *stack_thread(struct hwt_calls *c, int64_t key)
 	if (!t)
 		return NULL;
 	t->key = key;
-	t->off_addr = t->resume = t->left_ret = HWT_NO_ADDR;
+	t->off_addr = t->resume = t->left_ret = t->last = HWT_NO_ADDR;
+	t->seen = stack_holes(c, t);
 	t->el = -1;
 	c->threads[k] = t;
 	c->nthreads++;
@@ -79,9 +80,14 @@ void stack_enter(struct hwt_call *o, const struct thread *t, const struct frame 
 {
 	*o = (struct hwt_call){
 		.ev = *ev, .what = HWT_CALL_ENTER, .why = f->why, .inferred = f->inferred,
-		.depth = t->base + (int32_t)t->n - 1, .func = f->func, .site = f->site,
-		.enter_time = HWT_TIME_UNKNOWN,
+		.tainted = f->behind, .depth = f->depth, .func = f->func,
+		.site = f->site, .enter_time = HWT_TIME_UNKNOWN, .enter_span = HWT_SPAN_UNKNOWN,
 	};
+}
+
+struct frame *stack_top(const struct thread *t)
+{
+	return t->n > t->lost ? &t->v[t->n - 1] : NULL;
 }
 
 static uint64_t site_of(const struct hwt_event *ev)
@@ -97,43 +103,29 @@ static uint64_t site_of(const struct hwt_event *ev)
 }
 
 void stack_leave(struct hwt_call *o, const struct hwt_calls *c, const struct thread *t,
-		const struct hwt_event *ev, uint8_t why)
+		const struct frame *f, const struct hwt_event *ev, uint8_t why)
 {
-	const struct frame *f = &t->v[t->n - 1];
-
 	*o = (struct hwt_call){
 		.ev = *ev, .what = HWT_CALL_LEAVE, .why = why, .inferred = f->inferred,
-		.tainted = f->holes != stack_holes(c, t),
-		.depth = t->base + (int32_t)t->n - 1, .func = f->func, .site = site_of(ev),
-		.enter_time = f->enter_time, .enter_span = f->enter_span,
+		.tainted = f->holes != stack_holes(c, t), .depth = f->depth, .func = f->func,
+		.site = site_of(ev), .enter_time = f->enter_time, .enter_span = f->enter_span,
 	};
 	/* an unwinding that a hole explains is not one that was seen */
 	if (o->tainted && why == HWT_WHY_UNWIND)
 		o->why = HWT_WHY_LOST;
-	if (f->clock != ev->clock || ev->time == HWT_TIME_UNKNOWN ||
+	if (f->inferred || f->clock != ev->clock || ev->time == HWT_TIME_UNKNOWN ||
 	    (ev->span != HWT_SPAN_UNKNOWN && ev->time + ev->span < f->enter_time))
 		o->enter_time = HWT_TIME_UNKNOWN;
 	if (o->enter_time == HWT_TIME_UNKNOWN)
 		o->enter_span = HWT_SPAN_UNKNOWN;
 }
 
-void stack_leave_unseen(struct hwt_call *o, const struct hwt_calls *c, const struct thread *t,
-		const struct hwt_event *ev, int32_t depth)
+void stack_pop(struct thread *t)
 {
-	uint64_t func = stack_func_of(c, ev, site_of(ev));
+	int32_t depth = t->v[--t->n].depth;
 
-	*o = (struct hwt_call){
-		.ev = *ev, .what = HWT_CALL_LEAVE, .why = HWT_WHY_RETURN, .inferred = 1,
-		.tainted = stack_holes(c, t) != 0, .depth = depth,
-		.func = func != HWT_NO_ADDR ? func : site_of(ev), .site = site_of(ev),
-		.enter_time = HWT_TIME_UNKNOWN, .enter_span = HWT_SPAN_UNKNOWN,
-	};
-}
-
-void stack_leave_below(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
-{
-	stack_leave_unseen(stack_slot(c->post, &c->npost), c, t, ev, t->base - 1);
-	c->below = t;
+	if (t->n == t->lost)
+		t->next = depth - 1;
 }
 
 int stack_push(struct hwt_calls *c, struct thread *t, const struct frame *f,
@@ -143,7 +135,7 @@ int stack_push(struct hwt_calls *c, struct thread *t, const struct frame *f,
 		/* the outermost half is forgotten; their leaves will be inferred */
 		t->n = HWT_CALLS_DEPTH / 2;
 		memmove(t->v, t->v + HWT_CALLS_DEPTH / 2, t->n * sizeof(*t->v));
-		t->base += HWT_CALLS_DEPTH / 2;
+		t->lost -= t->lost > HWT_CALLS_DEPTH / 2 ? HWT_CALLS_DEPTH / 2 : t->lost;
 	}
 	if (t->n == t->cap) {
 		uint32_t cap = t->cap ? t->cap * 2 : 32;
@@ -155,6 +147,8 @@ int stack_push(struct hwt_calls *c, struct thread *t, const struct frame *f,
 		t->cap = cap;
 	}
 	t->v[t->n] = *f;
+	t->v[t->n].depth = t->n > t->lost ? t->v[t->n - 1].depth + 1 : t->next;
+	t->v[t->n].seg = t->seg;
 	t->v[t->n].enter_time = ev->time;
 	t->v[t->n].enter_span = ev->span;
 	t->v[t->n].clock = ev->clock;
@@ -170,23 +164,73 @@ int stack_push_enter(struct hwt_calls *c, struct thread *t, const struct frame *
 	int rc = stack_push(c, t, f, ev);
 
 	if (!rc)
-		stack_enter(stack_slot(c->pre, &c->npre), t, f, ev);
+		stack_enter(stack_slot(c->pre, &c->npre), t, &t->v[t->n - 1], ev);
 	return rc;
 }
 
 void stack_unwind(struct hwt_calls *c, struct thread *t, uint32_t to, uint8_t why, uint8_t last,
 		const struct hwt_event *ev)
 {
-	if (to >= t->n)
-		return;
 	c->t = t;
+	c->cur = t->n;
 	c->to = to;
 	c->why = why;
 	c->last_why = last;
 	c->cause = *ev;
 }
 
+/* What comes after an unwinding: a lost frame taken up, or a new one. */
+static int take_then(struct hwt_calls *c, struct hwt_call *out)
+{
+	struct thread *t = c->t;
+	int rc;
+
+	if (c->keep) {
+		t->lost = t->n;
+		t->next = 0;
+		t->seg++;
+		c->keep = false;
+	}
+	if (c->again >= 0) {
+		struct frame *f = &t->v[c->again], told = *f;
+
+		t->lost = (uint32_t)c->again;
+		t->n = t->lost + 1;
+		c->again = -1;
+		c->t = NULL;
+		told.why = HWT_WHY_AGAIN;
+		told.inferred = 1;
+		stack_enter(out, t, &told, &c->cause);
+		out->tainted = 1;
+		return 1;
+	}
+	c->t = NULL;
+	if (!c->has_then)
+		return 0;
+	c->has_then = false;
+	rc = stack_push(c, t, &c->then, &c->cause);
+	if (rc < 0)
+		return rc;
+	stack_enter(out, t, &t->v[t->n - 1], &c->cause);
+	return 1;
+}
+
+int stack_take(struct hwt_calls *c, struct hwt_call *out)
+{
+	struct thread *t = c->t;
+
+	if (!t)
+		return 0;
+	if (c->cur <= c->to)
+		return take_then(c, out);
+	c->cur--;
+	stack_leave(out, c, t, &t->v[c->cur], &c->cause, c->cur == c->to ? c->last_why : c->why);
+	if (!c->keep)
+		stack_pop(t);
+	return 1;
+}
+
 uint32_t stack_bottom(const struct thread *t)
 {
-	return t->n > SEARCH ? t->n - SEARCH : 0;
+	return t->n - t->lost > SEARCH ? t->n - SEARCH : t->lost;
 }

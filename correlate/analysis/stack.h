@@ -11,6 +11,8 @@
 #define SEARCH	4096	/* frames looked at for one return */
 #define QUEUE	8
 
+enum phase { PHASE_FROM, PHASE_EVENT, PHASE_TO, PHASES };
+
 enum away {		/* tracing stopped where the kernel or a handler took over */
 	AWAY_NO,
 	AWAY_OFF,	/* told by an OFF */
@@ -22,21 +24,34 @@ struct frame {
 	uint64_t ret;		/* where the frame returns to, HWT_NO_ADDR if not known */
 	uint64_t enter_time;
 	uint64_t holes;		/* stack_holes() at the entry */
+	uint32_t seg;		/* thread's @seg at the entry */
+	int32_t depth;
 	uint32_t enter_span;
 	uint8_t clock;
 	uint8_t why;		/* enum hwt_call_why */
 	uint8_t exc;		/* left by a return from exception, not by a return */
 	uint8_t any;		/* where it returns to was never seen: any place will do */
 	uint8_t inferred;
+	uint8_t behind;		/* first one behind a hole: its caller is not known */
 	int16_t el;		/* exception level that it was entered from, -1 not known */
 };
 
 struct thread {
 	int64_t key;		/* tid, or below zero a CPU */
+	/*
+	 * Frames below @lost were open at a hole, and what ran behind it was none of them: they
+	 * are told as left, and taken up again if flow comes back to one.
+	 */
 	struct frame *v;
-	uint32_t n, cap;
-	int32_t base;		/* depth of v[0] */
+	uint32_t lost, n, cap;
+	uint32_t seg;		/* grows when frames are given up as lost */
+	int32_t next;		/* depth of the next frame if none is open */
 	uint64_t holes;		/* of this thread alone */
+	uint64_t seen;		/* stack_holes() when it was last known what runs */
+	bool astray;		/* a return led to a function that no open frame is of */
+	uint64_t last;		/* where flow was seen last, HWT_NO_ADDR: nowhere */
+	int32_t cpu, pid, tid;	/* of its last event */
+	uint32_t src;
 	uint64_t off_addr;	/* of the last OFF */
 	int16_t el;		/* exception level now, -1 not known */
 	uint8_t away;		/* enum away */
@@ -59,16 +74,21 @@ struct hwt_calls {
 	int32_t last_cpu;
 	struct hwt_event ev[BATCH];
 	int at, n;			/* position in @ev, events in it */
-	/* what the current event makes: @pre, then an unwinding of @t, then @post */
+	uint8_t phase;			/* enum phase of the event at @at */
+	bool located;			/* the function at an ON is known, whatever it came from */
+	bool ended;
+	size_t ending;			/* slots of @threads closed at the end */
+	/* what a phase makes: @pre, then an unwinding of @t, then @then, then @post */
 	struct hwt_call pre[QUEUE], post[QUEUE];
 	unsigned npre, npost, pre_at, post_at;
-	struct thread *t;		/* NULL: no unwinding */
-	uint32_t to;			/* frames that stay */
+	struct thread *t;		/* NULL: no unwinding and no @then */
+	uint32_t cur, to;		/* next frame to leave, frames that stay */
 	uint8_t why, last_why;		/* of the frames, of the lowest one */
+	bool keep;			/* they stay as lost ones */
 	struct hwt_event cause;
 	struct frame then;		/* entered after the unwinding */
 	bool has_then;
-	struct thread *below;	/* its outermost frame is left last, NULL: none */
+	int64_t again;			/* lost frame that is taken up, -1: none */
 };
 
 /* stack.c */
@@ -83,14 +103,13 @@ uint64_t stack_holes(const struct hwt_calls *c, const struct thread *t);
 struct hwt_call *stack_slot(struct hwt_call *q, unsigned *n);
 void stack_enter(struct hwt_call *o, const struct thread *t, const struct frame *f,
 		const struct hwt_event *ev);
-/* The leave of @t's top frame, which stays. */
+/* The innermost open frame, NULL if there is none. */
+struct frame *stack_top(const struct thread *t);
+/* The leave of frame @f. */
 void stack_leave(struct hwt_call *o, const struct hwt_calls *c, const struct thread *t,
-		const struct hwt_event *ev, uint8_t why);
-/* The leave of a frame whose entry was not seen. */
-void stack_leave_unseen(struct hwt_call *o, const struct hwt_calls *c, const struct thread *t,
-		const struct hwt_event *ev, int32_t depth);
-/* After the unwinding, the frame that was open before the outermost known one. */
-void stack_leave_below(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev);
+		const struct frame *f, const struct hwt_event *ev, uint8_t why);
+/* Takes the innermost frame off; it must be there. */
+void stack_pop(struct thread *t);
 /* 0 or -ENOMEM; the second also hands out the entry. */
 int stack_push(struct hwt_calls *c, struct thread *t, const struct frame *f,
 		const struct hwt_event *ev);
@@ -99,8 +118,21 @@ int stack_push_enter(struct hwt_calls *c, struct thread *t, const struct frame *
 /* Frames from the top down to @to leave, the lowest with @last, before what is in @post. */
 void stack_unwind(struct hwt_calls *c, struct thread *t, uint32_t to, uint8_t why, uint8_t last,
 		const struct hwt_event *ev);
+/* One record of the unwinding and what follows it: 1 if @out was filled, 0, or -ENOMEM. */
+int stack_take(struct hwt_calls *c, struct hwt_call *out);
 /* The lowest frame that a search may reach. */
 uint32_t stack_bottom(const struct thread *t);
+
+/* locate.c */
+/*
+ * Flow is at @addr. If no open frame is known to be of the function there, finds one that is, or
+ * makes one.
+ */
+void locate(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, uint64_t addr);
+/* A hole, or time without trace: what is open is not certain. */
+void locate_hole(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev);
+/* Tracing starts at another place than it stopped, by nothing that is known. */
+void locate_untraced(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev);
 
 /* exception.c */
 /* A system call's instruction; its target is where the exception led. */
@@ -111,6 +143,8 @@ void exc_far_return(struct hwt_calls *c, struct thread *t, const struct hwt_even
 		uint64_t to);
 /* An ERET after a level that told the same return already. */
 int exc_left_to(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev);
+/* True if it is known how flow came to where tracing starts. */
+bool exc_explains(const struct hwt_calls *c, const struct thread *t, const struct hwt_event *ev);
 /* Tracing starts. */
 int exc_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev);
 /* The exception level is told. */

@@ -6,7 +6,11 @@
 #include <hwtrace/session.h>
 
 enum hwt_call_what {
-	HWT_CALL_ENTER, HWT_CALL_LEAVE, HWT_CALL_GAP, HWT_CALL_SWITCH
+	HWT_CALL_ENTER, HWT_CALL_LEAVE, HWT_CALL_GAP, HWT_CALL_SWITCH,
+	/* tracing was off from @site (HWT_NO_ADDR: not known) to @func: as uncertain as a hole */
+	HWT_CALL_UNTRACED,
+	/* behind a hole: the innermost frame that is still open, @func, is what runs */
+	HWT_CALL_RESUME
 };
 
 enum hwt_call_why {
@@ -18,7 +22,11 @@ enum hwt_call_why {
 	HWT_WHY_RETURN,
 	HWT_WHY_UNWIND,		/* left without a return: longjmp, exception unwinding,
 		signal return */
-	HWT_WHY_LOST		/* closed because a hole makes the stack uncertain */
+	HWT_WHY_LOST,		/* its end lies in a hole, if it ended */
+	HWT_WHY_RUNNING,	/* ENTER: found running, its entry was not seen */
+	/* ENTER: left as LOST before, and runs now: the same call, as far as the trace tells */
+	HWT_WHY_AGAIN,
+	HWT_WHY_OPEN		/* LEAVE: the trace ends while it is open */
 };
 
 struct hwt_call {
@@ -26,14 +34,19 @@ struct hwt_call {
 	uint8_t what;		/* enum hwt_call_what */
 	uint8_t why;		/* enum hwt_call_why */
 	/*
-	 * 1: the frame was open before the trace began, its entry lies in a hole, or it was
-	 * forgotten because more than HWT_CALLS_DEPTH were open
+	 * 1: entry not seen: the frame was open before the trace began, its entry lies in a hole,
+	 * or it was forgotten because more than HWT_CALLS_DEPTH were open
 	 */
 	uint8_t inferred;
-	uint8_t tainted;	/* 1: a hole lies between enter and this leave */
-	/* 0 outermost; negative frames appear when returns leave the first known one */
+	/* LEAVE: a hole lies between enter and leave; ENTER: behind one, its caller is not known */
+	uint8_t tainted;
+	/*
+	 * 0: what runs first, and what runs first behind a hole that left nothing certain. Below
+	 * zero when returns leave it.
+	 */
 	int32_t depth;
-	uint64_t func;		/* first instruction of the function, or the address entered */
+	/* first instruction of the function; without symbols the address entered or found */
+	uint64_t func;
 	uint64_t site;		/* address of the call or return instruction */
 	/*
 	 * LEAVE: interval of the matching ENTER, in the clock domain of @ev. HWT_TIME_UNKNOWN if
@@ -49,8 +62,10 @@ struct hwt_calls;
 #define HWT_CALLS_DEPTH 65536
 
 /*
- * Takes ownership of @flow, also on failure. Threads have separate stacks. Memory: one frame an
- * open call, at most HWT_CALLS_DEPTH a thread.
+ * Takes ownership of @flow, also on failure. Threads have separate stacks. Each LEAVE belongs to
+ * the last ENTER of its thread that has none yet, and each ENTER gets one, at the end of the
+ * trace at last. Memory: one frame an open call, and those that holes left open, at most
+ * HWT_CALLS_DEPTH a thread.
  */
 int hwt_calls_new(struct hwt_calls **out, struct hwt_session *s, struct hwt_stream *flow);
 /* 1 filled, 0 end, negative error. */

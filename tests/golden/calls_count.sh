@@ -11,19 +11,27 @@ trc_pkt_lister -ss_dir "$d" -decode -logfilename "$TMP/ppl" >/dev/null 2>&1
 python3 - "$TMP/l" "$TMP/ppl" <<'PY' || exit 1
 import collections, json, re, sys
 # a range where tracing starts was not called: its function is running, and its leave has no entry
-begin, start, on = collections.Counter(), collections.Counter(), False
+begin, starts, on = collections.Counter(), 0, False
 for line in open(sys.argv[2], errors="replace"):
     m = re.search(r"exec range=0x([0-9a-f]+):", line)
-    if m:
-        (start if on else begin)[int(m[1], 16)] += 1
+    if m and on:
+        starts += 1
+    elif m:
+        begin[int(m[1], 16)] += 1
     on = "ELEM_TRACE_ON" in line or (on and not m)
 rows = [r for r in map(json.loads, open(sys.argv[1])) if r["type"] == "function" and "sym" in r]
 for r in rows:
     if r["calls"] and r["calls"] != begin[int(r["addr"], 16)]:
         sys.exit("%s: %d calls, %d ranges begin there" % (r["sym"], r["calls"], begin[int(r["addr"], 16)]))
-# a trace without holes inside leaves what it enters: all but the last open calls, none by guess
-lost = [r["sym"] for r in rows if r["inferred"] > start[int(r["addr"], 16)] or r["unwound"] or not 0 <= r["calls"] - (r["leaves"] - r["inferred"]) <= 1]
-if lost:
-    sys.exit("not balanced: %s" % lost)
+# each entry, and each function found running, has one end; where tracing starts one is found running
+odd = [r["sym"] for r in rows if r["calls"] + r["running"] != r["leaves"] + r["lost"] + r["open"]]
+if odd:
+    sys.exit("not balanced: %s" % odd)
+if sum(r["running"] for r in rows) != starts:
+    sys.exit("%d functions found running, tracing starts %d times" % (sum(r["running"] for r in rows), starts))
+# a trace without holes inside leaves what it enters: all but those open where it ends, a chain that begins with what ran first
+lost = [r["sym"] for r in rows if r["unwound"] or not 0 <= r["lost"] + r["open"] <= 1]
+if lost or sum(r["lost"] + r["open"] for r in rows) > 4:
+    sys.exit("not left: %s" % lost)
 print("# %d functions, %d calls" % (len(rows), sum(r["calls"] for r in rows)))
 PY

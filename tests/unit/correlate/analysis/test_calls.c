@@ -71,7 +71,7 @@ static const struct hwt_stream_ops script_ops = { script_next, script_close };
 static void text(const struct hwt_event *ev, size_t n, calls_func fn, char *out, size_t size)
 {
 	static const char *const why[] = { "call", "tail", "intr", "sys", "signal", "ret",
-		"unwind", "lost" };
+		"unwind", "lost", "run", "again", "open" };
 	struct script sc = { .s.ops = &script_ops, .ev = ev, .n = n };
 	struct hwt_calls *c;
 	struct hwt_call o;
@@ -84,6 +84,12 @@ static void text(const struct hwt_event *ev, size_t n, calls_func fn, char *out,
 		if (o.what == HWT_CALL_GAP || o.what == HWT_CALL_SWITCH)
 			at += (size_t)snprintf(out + at, size - at, "%s ",
 				o.what == HWT_CALL_GAP ? "gap" : "switch");
+		else if (o.what == HWT_CALL_UNTRACED)
+			at += (size_t)snprintf(out + at, size - at, "%llx..%llx ",
+				(unsigned long long)o.site, (unsigned long long)o.func);
+		else if (o.what == HWT_CALL_RESUME)
+			at += (size_t)snprintf(out + at, size - at, "=%llx@%d ",
+				(unsigned long long)o.func, o.depth);
 		else
 			at += (size_t)snprintf(out + at, size - at, "%c%llx@%d:%s%s%s ",
 				o.what == HWT_CALL_ENTER ? '+' : '-', (unsigned long long)o.func,
@@ -114,11 +120,12 @@ static void expect(const struct hwt_event *ev, size_t n, const char *want)
 
 static void plain(void **state)
 {
-	EXPECT("+2000@0:call +3000@1:call -3000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +3000@2:call -3000@2:ret -2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), RET(3, 0x3020, 0x2015),
 	       RET(4, 0x2030, 0x1015));
 	/* function before the trace, and its caller */
-	EXPECT("-1000@-1:ret! -4000@-2:ret! +2000@-2:call -2000@-2:ret",
+	EXPECT("+1000@0:run! -1000@0:ret! +4000@-1:run! -4000@-1:ret! +5000@-2:run! +2000@-1:call "
+	       "-2000@-1:ret -5000@-2:open!",
 	       RET(1, 0x1010, 0x4080), RET(2, 0x4090, 0x5080), CALL(3, 0x5090, 0x2000),
 	       RET(4, 0x2030, 0x5095));
 }
@@ -126,7 +133,8 @@ static void plain(void **state)
 /* f calls itself from one place: frames differ by nothing but their number. */
 static void recursion(void **state)
 {
-	EXPECT("+2000@0:call +2000@1:call +2000@2:call -2000@2:ret -2000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +2000@2:call +2000@3:call -2000@3:ret -2000@2:ret "
+	       "-2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x2000), CALL(3, 0x2010, 0x2000),
 	       RET(4, 0x2030, 0x2015), RET(5, 0x2030, 0x2015), RET(6, 0x2030, 0x1015));
 }
@@ -134,29 +142,34 @@ static void recursion(void **state)
 /* main calls setjmp (2000), a (3000) calls b (4000), b jumps back; main returns later. */
 static void longjmp_(void **state)
 {
-	EXPECT("+2000@0:call -2000@0:ret +3000@0:call +4000@1:call -4000@1:unwind -3000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call -2000@1:ret +3000@1:call +4000@2:call -4000@2:unwind "
+	       "-3000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), RET(2, 0x2010, 0x1015), CALL(3, 0x1020, 0x3000),
 	       CALL(4, 0x3010, 0x4000), RET(5, 0x4020, 0x1025));
 	/* a return into the middle of a caller that made no call there: its callees are gone */
-	EXPECT("+2000@0:call +3000@1:call +4000@2:call -4000@2:unwind -3000@1:unwind "
-	       "-2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +3000@2:call +4000@3:call -4000@3:unwind -3000@2:unwind "
+	       "-2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), CALL(3, 0x3010, 0x4000),
 	       RET(4, 0x4020, 0x2abc), RET(5, 0x2ac0, 0x1015));
 	/* to a function that was never seen: all that was called is left */
-	EXPECT("+2000@0:call +3000@1:call -3000@1:unwind -2000@0:unwind -3000@-1:ret!",
+	EXPECT("+1000@0:run! +2000@1:call +3000@2:call -3000@2:unwind -2000@1:unwind "
+	       "-1000@0:unwind! +9000@-1:run! -9000@-1:open!",
 	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), RET(3, 0x3020, 0x9123));
 }
 
 static void tails(void **state)
 {
-	EXPECT("+2000@0:call -2000@0:tail +3000@0:tail +4000@1:call -4000@1:ret -3000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call -2000@1:tail +3000@1:tail +4000@2:call -4000@2:ret "
+	       "-3000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), TAIL(2, 0x2020, 0x3000), CALL(3, 0x3010, 0x4000),
 	       RET(4, 0x4010, 0x3015), RET(5, 0x3020, 0x1015));
 	/* tail call of a function that ran before the trace: it returns to an unknown place */
-	EXPECT("-1000@-1:tail! +3000@-1:tail -3000@-1:ret +5000@-1:call",
+	EXPECT("+1000@0:run! -1000@0:tail! +3000@0:tail -3000@0:ret +9000@-1:run! +5000@0:call "
+	       "-5000@0:open -9000@-1:open!",
 	       TAIL(1, 0x1020, 0x3000), RET(2, 0x3010, 0x9123), CALL(3, 0x9130, 0x5000));
 	/* retpoline: a call inside 2000 pushes an address, and a return jumps to 6000 */
-	EXPECT("+2000@0:call +2010@1:call -2010@1:unwind -2000@0:tail +6000@0:tail -6000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +2010@2:call -2010@2:unwind -2000@1:tail +6000@1:tail "
+	       "-6000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2000, 0x2010), RET(3, 0x2018, 0x6000),
 	       RET(4, 0x6010, 0x1015));
 }
@@ -164,37 +177,43 @@ static void tails(void **state)
 static void interrupts(void **state)
 {
 	/* an interrupt in an interrupt; returns inside leave no frame of the other */
-	EXPECT("+2000@0:call +8000@1:intr +8100@2:call +9000@3:intr -9000@3:ret -8100@2:ret "
-	       "-8000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +8000@2:intr +8100@3:call +9000@4:intr -9000@4:ret "
+	       "-8100@3:ret "
+	       "-8000@2:ret -2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), CALL(3, 0x8010, 0x8100),
 	       EXC(4, 0x8110, 0x9000), IRET(5, 0x9010, 0x8110), RET(6, 0x8120, 0x8015),
 	       IRET(7, 0x8020, 0x2020), RET(8, 0x2030, 0x1015));
 	/* Arm: a far return comes with its own event, and without an address */
-	EXPECT("+8000@0:intr -8000@0:ret +2000@0:call",
+	EXPECT("+1000@0:run! +8000@1:intr -8000@1:ret +2000@1:call -2000@1:open "
+	       "-1000@0:open!",
 	       EXC(1, 0x1020, 0x8000), IRET(2, 0x8010, 0x1020), ERET(2),
 	       CALL(3, 0x1030, 0x2000));
-	EXPECT("+8000@0:intr +9000@1:intr -9000@1:ret -8000@0:ret",
+	EXPECT("+1000@0:run! +8000@1:intr +9000@2:intr -9000@2:ret -8000@1:ret -1000@0:open!",
 	       EXC(1, 0x1020, 0x8000), EXC(2, 0x8020, 0x9000), ERET(3), ERET(4));
 	/* a handler that returns to nowhere known does not unwind the interrupted code */
-	EXPECT("+2000@0:call +8000@1:intr -8000@2:ret! -8000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +8000@2:intr +a000@3:run! -a000@3:ret! -8000@2:ret "
+	       "-2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), RET(3, 0x8010, 0xa123),
 	       IRET(4, 0xa130, 0x2020), RET(5, 0x2030, 0x1015));
 	/* a return from exception that was taken for a jump: the interrupted code goes on */
-	EXPECT("+2000@0:call +8000@1:intr +8100@2:call -8100@2:ret -8000@1:unwind -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +8000@2:intr +8100@3:call -8100@3:ret -8000@2:unwind "
+	       "-2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), CALL(3, 0x8010, 0x8100),
 	       RET(4, 0x8120, 0x8015), RET(5, 0x2030, 0x1015));
 	/* Arm, user code only: the handler is not traced, but the level comes back */
-	EXPECT("+2000@0:call +ffffffffffffffff@1:intr -ffffffffffffffff@1:ret +3000@1:call "
-	       "-3000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +ffffffffffffffff@2:intr -ffffffffffffffff@2:ret "
+	       "+3000@2:call "
+	       "-3000@2:ret -2000@1:ret -1000@0:open!",
 	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, HWT_NO_ADDR), LEVEL(2, 1),
 	       ON(3, HWT_NO_ADDR), LEVEL(3, 0), CALL(4, 0x2024, 0x3000), RET(5, 0x3010, 0x2029),
 	       RET(6, 0x2030, 0x1015));
 	/* nested: the inner one was taken from level 1 */
-	EXPECT("+8000@0:intr +9000@1:intr -9000@1:ret -8000@0:ret",
+	EXPECT("+1000@0:run! +8000@1:intr +9000@2:intr -9000@2:ret -8000@1:ret -1000@0:open!",
 	       LEVEL(1, 0), EXC(1, 0x1020, 0x8000), LEVEL(1, 1), EXC(2, 0x8020, 0x9000),
 	       LEVEL(2, 2), LEVEL(3, 1), LEVEL(4, 0));
 	/* trace that begins in the handler */
-	EXPECT("+8100@0:call -8100@0:unwind -8000@-1:ret!",
+	EXPECT("+8000@0:run! +8100@1:call -8100@1:unwind -8000@0:ret! +1000@-1:run! "
+	       "-1000@-1:open!",
 	       CALL(1, 0x8010, 0x8100), IRET(2, 0x8110, 0x1020));
 }
 
@@ -207,41 +226,48 @@ static void interrupts(void **state)
 static void untraced_handlers(void **state)
 {
 	/* three faults in a row, the last at a callee's first instruction: it is no signal */
-	EXPECT("+2000@0:call +" NOWHERE "@1:intr -" NOWHERE "@1:ret +" NOWHERE "@1:intr -"
-	       NOWHERE "@1:ret +3000@1:call +" NOWHERE "@2:intr -" NOWHERE "@2:ret -3000@1:ret "
-	       "-2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +" NOWHERE "@2:intr -" NOWHERE "@2:ret "
+	       "+" NOWHERE "@2:intr -"
+	       NOWHERE "@2:ret +3000@2:call +" NOWHERE "@3:intr -" NOWHERE "@3:ret -3000@2:ret "
+	       "-2000@1:ret -1000@0:open!",
 	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000),
 	       FAULT(2, 0x2020, 12), LEVEL(2, 2), ON(3, 0x2020), LEVEL(3, 0),
 	       FAULT(4, 0x2024, 14), LEVEL(4, 1), ON(5, 0x2024), LEVEL(5, 0),
 	       CALL(6, 0x2030, 0x3000), FAULT(7, 0x3000, 11), LEVEL(7, 1), ON(8, 0x3000),
 	       LEVEL(8, 0), RET(9, 0x3010, 0x2035), RET(10, 0x2040, 0x1015));
 	/* a system call, told by the instruction and by the exception's number */
-	EXPECT("+" NOWHERE "@0:sys -" NOWHERE "@0:ret +" NOWHERE "@0:sys -" NOWHERE "@0:ret",
+	EXPECT("+1000@0:run! +" NOWHERE "@1:sys -" NOWHERE "@1:ret +" NOWHERE "@1:sys -"
+	       NOWHERE "@1:ret -1000@0:open!",
 	       LEVEL(1, 0), SYSCALL(2, 0x1010, 0x1015), FAULT(2, 0x1015, 2), LEVEL(2, 1),
 	       ON(3, 0x1015), LEVEL(3, 0), FAULT(4, 0x1030, 2), LEVEL(4, 1), ON(5, 0x1030),
 	       LEVEL(5, 0));
 	/* interrupted by a signal without handler, it is made again: back before the SVC */
-	EXPECT("+" NOWHERE "@0:sys -" NOWHERE "@0:ret +" NOWHERE "@0:sys -" NOWHERE "@0:ret",
+	EXPECT("+1000@0:run! +" NOWHERE "@1:sys -" NOWHERE "@1:ret +" NOWHERE "@1:sys -"
+	       NOWHERE "@1:ret -1000@0:open!",
 	       LEVEL(1, 0), FAULT(2, 0x1014, 2), LEVEL(2, 1), ON(3, 0x1010), LEVEL(3, 0),
 	       FAULT(4, 0x1014, 2), LEVEL(4, 1), ON(5, 0x1014), LEVEL(5, 0));
 	/* a trapped instruction that the kernel carried out: back behind it */
-	EXPECT("+" NOWHERE "@0:intr -" NOWHERE "@0:ret",
+	EXPECT("+1000@0:run! +" NOWHERE "@1:intr -" NOWHERE "@1:ret -1000@0:open!",
 	       LEVEL(1, 0), FAULT(2, 0x1014, 3), LEVEL(2, 2), ON(3, 0x1018), LEVEL(3, 0));
 	/* trace units without levels: where tracing comes back is all there is */
-	EXPECT("+2000@0:call +" NOWHERE "@1:intr -" NOWHERE "@1:ret +" NOWHERE "@1:intr -"
-	       NOWHERE "@1:unwind -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +" NOWHERE "@2:intr -" NOWHERE "@2:ret "
+	       "+" NOWHERE "@2:intr -"
+	       NOWHERE "@2:unwind -2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), FAULT(2, 0x2020, 1), ON(3, 0x2020),
 	       FAULT(4, 0x2020, 1), ON(5, 0x2abc), RET(6, 0x2040, 0x1015));
 	/* interrupted before the trace says where (ETMv3) */
-	EXPECT("+" NOWHERE "@0:intr -" NOWHERE "@0:ret +8100@0:call -8100@0:ret -8000@-1:ret!",
+	EXPECT("+" NOWHERE "@0:intr -" NOWHERE "@0:ret +8000@-1:run! +8100@0:call -8100@0:ret "
+	       "-8000@-1:ret! +2000@-2:run! -2000@-2:open!",
 	       FAULT(1, HWT_NO_ADDR, 1), ON(2, 0x8000), CALL(3, 0x8010, 0x8100),
 	       RET(4, 0x8120, 0x8015), IRET(5, 0x8020, 0x2020));
 	/* the last one of the trace stays open */
-	EXPECT("+2000@0:call +" NOWHERE "@1:sys", LEVEL(1, 0), CALL(1, 0x1010, 0x2000),
+	EXPECT("+1000@0:run! +2000@1:call +" NOWHERE "@2:sys -" NOWHERE "@2:open -2000@1:open "
+	       "-1000@0:open!", LEVEL(1, 0), CALL(1, 0x1010, 0x2000),
 	       FAULT(2, 0x2010, 2), OFF(3, 0x2010));
 	/* a filter shows a part of the handler: it is still inside */
-	EXPECT("+2000@0:call +" NOWHERE "@1:intr +9100@2:call -9100@2:ret -" NOWHERE "@1:ret "
-	       "-2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +" NOWHERE "@2:intr +9100@3:call -9100@3:ret "
+	       "-" NOWHERE "@2:ret "
+	       "-2000@1:ret -1000@0:open!",
 	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), FAULT(2, 0x2020, 14), LEVEL(2, 1),
 	       ON(3, 0x9010), CALL(4, 0x9020, 0x9100), RET(5, 0x9110, 0x9025), OFF(6, 0x9030),
 	       ON(7, 0x2020), LEVEL(7, 0), RET(8, 0x2030, 0x1015));
@@ -251,21 +277,25 @@ static void untraced_handlers(void **state)
 static void traced_handlers(void **state)
 {
 	/* the new level comes before the return that made it, which is left once */
-	EXPECT("+2000@0:call +8000@1:intr -8000@1:ret +8000@1:intr -8000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +8000@2:intr -8000@2:ret +8000@2:intr -8000@2:ret "
+	       "-2000@1:ret "
+	       "-1000@0:open!",
 	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), LEVEL(2, 1),
 	       LEVEL(3, 0), ERET_TO(3, 0x2020), EXC(4, 0x2024, 0x8000), LEVEL(4, 1), LEVEL(5, 0),
 	       ERET_TO(5, 0x2024), RET(6, 0x2030, 0x1015));
 	/* the return that made it is traced too, and the level comes last */
-	EXPECT("+2000@0:call +8000@1:intr -8000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +8000@2:intr -8000@2:ret -2000@1:ret -1000@0:open!",
 	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), LEVEL(2, 1),
 	       IRET(3, 0x8010, 0x2020), ERET_TO(3, HWT_NO_ADDR), LEVEL(3, 0),
 	       RET(6, 0x2030, 0x1015));
 	/* an interrupt of the handler, whose return a hole hides */
-	EXPECT("+8000@0:intr +9000@1:intr gap -9000@1:lost~ -8000@0:ret~",
+	EXPECT("+1000@0:run! +8000@1:intr +9000@2:intr gap -9000@2:lost~ -8000@1:ret~ =1000@0 "
+	       "-1000@0:open!~",
 	       LEVEL(1, 0), EXC(1, 0x1020, 0x8000), LEVEL(1, 1), EXC(2, 0x8020, 0x9000), GAP(3),
 	       LEVEL(4, 0), ERET_TO(4, 0x1020));
 	/* by address where two are open */
-	EXPECT("+8000@0:intr +9000@1:intr -9000@1:unwind -8000@0:ret +2000@0:call",
+	EXPECT("+1000@0:run! +8000@1:intr +9000@2:intr -9000@2:unwind -8000@1:ret +2000@1:call "
+	       "-2000@1:open -1000@0:open!",
 	       EXC(1, 0x1020, 0x8000), EXC(2, 0x8020, 0x9000), ERET_TO(3, 0x1020),
 	       CALL(4, 0x1030, 0x2000));
 }
@@ -273,104 +303,161 @@ static void traced_handlers(void **state)
 /* main is interrupted at 2020, its handler is 6000, and sigreturn (7114) goes back to 2020. */
 static void arm_signals(void **state)
 {
-	EXPECT("+2000@0:call +" NOWHERE "@1:intr -" NOWHERE "@1:ret +6000@1:signal +3000@2:call "
-	       "-3000@2:ret -6000@1:ret +" NOWHERE "@1:sys -" NOWHERE "@1:unwind -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +" NOWHERE "@2:intr -" NOWHERE "@2:ret +6000@2:signal "
+	       "+3000@3:call "
+	       "-3000@3:ret -6000@2:ret +" NOWHERE "@2:sys -" NOWHERE "@2:unwind -2000@1:ret "
+	       "-1000@0:open!",
 	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), FAULT(2, 0x2020, 14), LEVEL(2, 1),
 	       ON(3, 0x6000), LEVEL(3, 0), CALL(4, 0x6010, 0x3000), RET(5, 0x3010, 0x6015),
 	       RET(6, 0x6020, 0x7110), FAULT(7, 0x7114, 2), LEVEL(7, 1), ON(8, 0x2020),
 	       LEVEL(8, 0), RET(9, 0x2030, 0x1015));
 	/* the handler makes the system call itself: coming back to 2020 ends both */
-	EXPECT("+2000@0:call +" NOWHERE "@1:intr -" NOWHERE "@1:ret +6000@1:signal +" NOWHERE
-	       "@2:sys -" NOWHERE "@2:unwind -6000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +" NOWHERE "@2:intr -" NOWHERE "@2:ret +6000@2:signal "
+	       "+" NOWHERE
+	       "@3:sys -" NOWHERE "@3:unwind -6000@2:ret -2000@1:ret -1000@0:open!",
 	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), FAULT(2, 0x2020, 14), LEVEL(2, 1),
 	       ON(3, 0x6000), LEVEL(3, 0), FAULT(7, 0x6014, 2), LEVEL(7, 1), ON(8, 0x2020),
 	       LEVEL(8, 0), RET(9, 0x2030, 0x1015));
 	/* the kernel is traced: the level, then the return */
-	EXPECT("+2000@0:call +8000@1:intr -8000@1:ret +6000@1:signal -6000@1:ret +8000@1:sys "
-	       "-8000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +8000@2:intr -8000@2:ret +6000@2:signal -6000@2:ret "
+	       "+8000@2:sys "
+	       "-8000@2:ret -2000@1:ret -1000@0:open!",
 	       LEVEL(1, 0), CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), LEVEL(2, 1),
 	       LEVEL(3, 0), ERET_TO(3, 0x6000), RET(4, 0x6020, 0x7110),
 	       SYSCALL(5, 0x7110, 0x7115), EXC(5, 0x7115, 0x8000), LEVEL(5, 1), LEVEL(6, 0),
 	       ERET_TO(6, 0x2020), RET(7, 0x2030, 0x1015));
 	/* x86 with kernel: the return instruction goes to the handler instead */
-	EXPECT("+2000@0:call +ffffffff80001000@1:intr -ffffffff80001000@1:ret +6000@1:signal "
-	       "-6000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +ffffffff80001000@2:intr -ffffffff80001000@2:ret "
+	       "+6000@2:signal "
+	       "-6000@2:ret -2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0xffffffff80001000),
 	       X86_IRET(3, 0xffffffff80001100, 0x6000), RET(4, 0x6020, 0x7110),
 	       RET(5, 0x2030, 0x1015));
 	/* a kernel's own exception that returns to another function's start is none */
-	EXPECT("+8000@0:intr -8000@0:ret",
+	EXPECT("+a000@0:run! +8000@1:intr -8000@1:ret -a000@0:open!",
 	       LEVEL(1, 1), EXC(2, 0xa020, 0x8000), ERET_TO(3, 0x6000));
 }
 
 static void syscalls(void **state)
 {
-	EXPECT("+a000@0:sys +b000@1:call -b000@1:ret -a000@0:ret",
+	EXPECT("+1000@0:run! +a000@1:sys +b000@2:call -b000@2:ret -a000@1:ret -1000@0:open!",
 	       SYSCALL(1, 0x1010, 0xa000), CALL(2, 0xa010, 0xb000), RET(3, 0xb010, 0xa015),
 	       IRET(4, 0xa020, 0x1015));
 	/* only user code is traced */
-	EXPECT("+ffffffffffffffff@0:sys -ffffffffffffffff@0:ret +2000@0:call",
+	EXPECT("+1000@0:run! +ffffffffffffffff@1:sys -ffffffffffffffff@1:ret +2000@1:call "
+	       "-2000@1:open -1000@0:open!",
 	       SYSCALL(1, 0x1010, 0x1015), OFF(1, 0x1015), ON(2, 0x1015),
 	       CALL(3, 0x1020, 0x2000));
 	/* Arm: the SVC's target is in the exception */
-	EXPECT("+a000@0:sys -a000@0:ret",
+	EXPECT("+1000@0:run! +a000@1:sys -a000@1:ret -1000@0:open!",
 	       SYSCALL(1, 0x1010, 0x1015), EXC(1, 0x1015, 0xa000), ERET(2));
 }
 
 /* main is interrupted, the kernel enters handler 6000; it returns to the restorer 7100. */
 static void signals(void **state)
 {
-	EXPECT("+2000@0:call +6000@1:signal +3000@2:call -3000@2:ret -6000@1:ret "
-	       "+ffffffffffffffff@1:sys -ffffffffffffffff@1:unwind -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +6000@2:signal +3000@3:call -3000@3:ret -6000@2:ret "
+	       "+ffffffffffffffff@2:sys -ffffffffffffffff@2:unwind -2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), CUT(2, 0x2020), ON(3, 0x6000), CALL(4, 0x6010, 0x3000),
 	       RET(5, 0x3010, 0x6015), RET(6, 0x6020, 0x7100), SYSCALL(7, 0x7110, 0x7115),
 	       OFF(7, 0x7115), ON(8, 0x2020), RET(9, 0x2030, 0x1015));
 	/* in a system call: coming back from it ends the signal's own system call too */
-	EXPECT("+ffffffffffffffff@0:sys +6000@1:signal -6000@1:ret +ffffffffffffffff@1:sys "
-	       "-ffffffffffffffff@1:unwind -ffffffffffffffff@0:ret",
+	EXPECT("+1000@0:run! +ffffffffffffffff@1:sys +6000@2:signal -6000@2:ret "
+	       "+ffffffffffffffff@2:sys "
+	       "-ffffffffffffffff@2:unwind -ffffffffffffffff@1:ret -1000@0:open!",
 	       SYSCALL(1, 0x1010, 0x1015), OFF(1, 0x1015), ON(2, 0x6000),
 	       RET(3, 0x6020, 0x7100), SYSCALL(4, 0x7110, 0x7115), OFF(4, 0x7115),
 	       ON(5, 0x1015));
 	/* a filter that starts at a function's entry is no signal */
-	EXPECT("+2000@0:call -2000@0:ret",
-	       CALL(1, 0x1010, 0x2000), OFF(2, 0x5000), ON(3, 0x6000), RET(4, 0x2010, 0x1015));
+	EXPECT("+1000@0:run! +2000@1:call 5000..6000 -2000@1:lost~ -1000@0:lost!~ "
+	       "+6000@0:run!~ -6000@0:ret! +1000@0:again!~ -1000@0:open!~",
+	       CALL(1, 0x1010, 0x2000), OFF(2, 0x5000), ON(3, 0x6000), RET(4, 0x6010, 0x1015));
 }
 
 /* Only some functions are traced: the others are calls that lead nowhere. */
 static void filters(void **state)
 {
 	/* Arm tells no end of tracing, only that it starts again */
-	EXPECT("+2000@0:call +" NOWHERE "@1:call -" NOWHERE "@1:ret +" NOWHERE "@1:call -"
-	       NOWHERE "@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +" NOWHERE "@2:call -" NOWHERE "@2:ret "
+	       "+" NOWHERE "@2:call -"
+	       NOWHERE "@2:ret -2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, HWT_NO_ADDR), ON(3, 0x2015),
 	       CALL(4, 0x2020, HWT_NO_ADDR), ON(5, 0x2025), RET(6, 0x2030, 0x1015));
-	EXPECT("+2000@0:call +6000@1:call -6000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +6000@2:call -6000@2:ret -2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x6000), OFF(2, 0x6000), ON(3, 0x2015),
 	       RET(6, 0x2030, 0x1015));
 	/* recursive, stopped where the outer one is returned to: nothing is left */
-	EXPECT("+2000@0:call +2000@1:call -2000@1:ret -2000@0:ret",
+	EXPECT("+1000@0:run! +2000@1:call +2000@2:call -2000@2:ret -2000@1:ret -1000@0:open!",
 	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x2000), OFF(3, 0x2015), ON(4, 0x2015),
 	       RET(5, 0x2020, 0x2015), RET(6, 0x2030, 0x1015));
 }
 
 static void holes(void **state)
 {
-	EXPECT("+2000@0:call gap -2000@0:ret~ +3000@0:call -3000@0:ret",
+	/* flow goes on in a function that was open */
+	EXPECT("+1000@0:run! +2000@1:call gap =2000@1 -2000@1:ret~ +3000@1:call -3000@1:ret "
+	       "-1000@0:open!~",
 	       CALL(1, 0x1010, 0x2000), GAP(2), RET(3, 0x2010, 0x1015), CALL(4, 0x1020, 0x3000),
 	       RET(5, 0x3010, 0x1025));
-	/* entered in the hole, from the function that was open */
-	EXPECT("+2000@0:call gap -5000@1:ret!~ -2000@0:ret~",
+	/* entered in the hole, from a function that was open: that is known when it returns */
+	EXPECT("+1000@0:run! +2000@1:call gap -2000@1:lost~ -1000@0:lost!~ +5000@0:run!~ "
+	       "-5000@0:ret! +2000@1:again!~ -2000@1:ret~ +1000@0:again!~ -1000@0:open!~",
 	       CALL(1, 0x1010, 0x2000), GAP(2), RET(3, 0x5010, 0x2456), RET(4, 0x2460, 0x1015));
 	/* entered in the hole, from a function that was too */
-	EXPECT("+2000@0:call gap -5000@1:ret!~ -2000@0:ret~",
+	EXPECT("+1000@0:run! +2000@1:call gap -2000@1:lost~ -1000@0:lost!~ +5000@0:run!~ "
+	       "-5000@0:ret! +6000@-1:run! -6000@-1:ret! +1000@0:again!~ -1000@0:open!~",
 	       CALL(1, 0x1010, 0x2000), GAP(2), RET(3, 0x5010, 0x6456), RET(4, 0x6460, 0x1015));
 	/* left in the hole */
-	EXPECT("+2000@0:call +3000@1:call gap -3000@1:lost~ -2000@0:ret~",
+	EXPECT("+1000@0:run! +2000@1:call +3000@2:call gap -3000@2:lost~ =2000@1 -2000@1:ret~ "
+	       "-1000@0:open!~",
 	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), GAP(3),
 	       RET(4, 0x2460, 0x1015));
 	/* the interrupt ended in the hole */
-	EXPECT("+2000@0:call +8000@1:intr gap -8000@1:lost~ -2000@0:ret~",
+	EXPECT("+1000@0:run! +2000@1:call +8000@2:intr gap -8000@2:lost~ =2000@1 -2000@1:ret~ "
+	       "-1000@0:open!~",
 	       CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), GAP(3), RET(4, 0x2460, 0x1015));
+	/* of two open calls of one function none is taken, unless a return address tells */
+	EXPECT("+1000@0:run! +2000@1:call +2000@2:call gap -2000@2:lost~ -2000@1:lost~ "
+	       "-1000@0:lost!~ +2000@0:run!~ +3000@1:call -3000@1:open -2000@0:open!",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x2000), GAP(3), CALL(4, 0x2020, 0x3000));
+	EXPECT("+1000@0:run! +2000@1:call +2000@2:call gap -2000@2:lost~ =2000@1 +3000@2:call "
+	       "-3000@2:open -2000@1:open~ -1000@0:open!~",
+	       CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x2000), GAP(3), ON(4, 0x2015),
+	       CALL(4, 0x2020, 0x3000));
+	/* nothing behind it: neither left nor open */
+	EXPECT("+1000@0:run! +2000@1:call gap -2000@1:lost~ -1000@0:lost!~",
+	       CALL(1, 0x1010, 0x2000), GAP(2));
+	/* several in a row are one uncertainty; what ran between two stays apart */
+	EXPECT("+1000@0:run! gap gap -1000@0:lost!~ +5000@0:run!~ gap -5000@0:lost!~ +6000@0:run!~ "
+	       "-6000@0:open!",
+	       ON(1, 0x1010), GAP(2), GAP(2), ON(3, 0x5010), GAP(4), ON(5, 0x6010));
+}
+
+/* What runs where tracing starts is known by its address. */
+static void starts(void **state)
+{
+	EXPECT("+1000@0:run! -1000@0:open!", ON(1, 0x1010));
+	EXPECT("gap +1000@0:run! -1000@0:open!", GAP(1), ON(1, 0x1010));
+	/* behind a hole nothing tells where flow goes on, but where it stops */
+	EXPECT("gap +1000@0:run! gap -1000@0:lost!~", GAP(1), CUT(2, 0x1010), GAP(3));
+	/* it goes on where it stopped */
+	EXPECT("+1000@0:run! -1000@0:open!", ON(1, 0x1010), OFF(2, 0x1020), ON(3, 0x1020));
+	/* elsewhere: what happened between is not known, whether the end was told (PT) or not */
+	EXPECT("+1000@0:run! 1020..2010 -1000@0:lost!~ +2000@0:run!~ -2000@0:open!",
+	       ON(1, 0x1010), OFF(2, 0x1020), ON(3, 0x2010));
+	EXPECT("+1000@0:run! +3000@1:call -3000@1:ret 1025..2010 -1000@0:lost!~ +2000@0:run!~ "
+	       "-2000@0:open!",
+	       ON(1, 0x1010), CALL(2, 0x1020, 0x3000), RET(3, 0x3010, 0x1025), ON(4, 0x2010));
+	/* a filter left the PLT for main; main calls f, which does not hang under the PLT */
+	EXPECT("+6000@0:run! +7000@1:call 7000..1010 -7000@1:lost~ -6000@0:lost!~ +1000@0:run!~ "
+	       "+2000@1:call -2000@1:ret -1000@0:open!",
+	       ON(1, 0x6010), CALL(2, 0x6020, 0x7000), OFF(3, 0x7000), ON(4, 0x1010),
+	       CALL(5, 0x1020, 0x2000), RET(6, 0x2010, 0x1025));
+	/* ETMv3 does not tell what was interrupted: the handler is no part of it */
+	EXPECT("+1000@0:run! +" NOWHERE "@1:intr +8000@2:run! +8100@3:call -8100@3:ret "
+	       "-8000@2:ret! -" NOWHERE "@1:ret -1000@0:open!",
+	       ON(1, 0x1010), FAULT(2, HWT_NO_ADDR, 1), ON(3, 0x8000), CALL(4, 0x8010, 0x8100),
+	       RET(5, 0x8120, 0x8015), IRET(6, 0x8020, 0x1010));
 }
 
 static void threads(void **state)
@@ -381,8 +468,9 @@ static void threads(void **state)
 		ON_TID(((struct hwt_event)RET(5, 0x4010, 0x3015)), 8),
 	};
 
-	expect(ev, 5, "+2000@0:call switch +3000@0:call +4000@1:call switch -2000@0:ret "
-	       "switch -4000@1:ret");
+	expect(ev, 5, "+1000@0:run! +2000@1:call switch +1000@0:run! +3000@1:call +4000@2:call "
+	       "switch -2000@1:ret switch -4000@2:ret -3000@1:open -1000@0:open! "
+	       "-1000@0:open!");
 }
 
 /* Without symbols only addresses of calls are left to go by. */
@@ -395,8 +483,9 @@ static void no_symbols(void **state)
 	char got[512];
 
 	text(ev, 7, NULL, got, sizeof(got));
-	assert_string_equal(got, "+2000@0:call +3000@1:call -3000@1:ret -2000@0:unwind "
-			    "-6010@-1:ret! -7110@-2:ret!");
+	assert_string_equal(got, "+1010@0:run! +2000@1:call +3000@2:call -3000@2:ret 2020..6000 "
+			    "-2000@1:lost~ -1010@0:lost!~ +6000@0:run!~ -6000@0:ret! "
+			    "+7100@-1:run! -7100@-1:ret! +7200@-2:run! -7200@-2:open!");
 }
 
 /* Times that overlap, stand still or go back between CPUs never give a negative duration. */
@@ -411,12 +500,17 @@ static void durations(void **state)
 	struct hwt_call o;
 
 	assert_int_equal(calls_new(&c, func, NULL, &sc.s), 0);
+	/* the caller; its entry has no time */
+	assert_int_equal(hwt_calls_next(c, &o), 1);
+	assert_true(o.enter_time == HWT_TIME_UNKNOWN);
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(hwt_calls_next(c, &o), 1);
 		assert_int_equal(hwt_calls_next(c, &o), 1);
 		assert_int_equal(o.what, HWT_CALL_LEAVE);
 		assert_true(o.enter_time == want[i]);
 	}
+	assert_int_equal(hwt_calls_next(c, &o), 1);
+	assert_true(o.why == HWT_WHY_OPEN && o.enter_time == HWT_TIME_UNKNOWN);
 	assert_int_equal(hwt_calls_next(c, &o), 0);
 	hwt_calls_free(c);
 }
@@ -439,13 +533,18 @@ static void deep(void **state)
 		ev[i] = (struct hwt_event)RET(i, 0x2030, 0x2015);
 	assert_int_equal(calls_new(&c, func, NULL, &sc.s), 0);
 	for (i = 0; hwt_calls_next(c, &o) > 0; i++) {
-		assert_int_equal(o.depth, o.what == HWT_CALL_ENTER ? depth : depth - 1);
-		depth += o.what == HWT_CALL_ENTER ? 1 : -1;
-		inferred += o.inferred;
+		if (o.what == HWT_CALL_ENTER && o.why == HWT_WHY_CALL)
+			depth++;
+		assert_int_equal(o.depth, depth);
+		if (o.what == HWT_CALL_LEAVE)
+			depth--;
+		else
+			inferred += o.inferred;
 	}
-	assert_int_equal(i, 2 * n);
-	assert_int_equal(depth, 0);
-	assert_int_equal(inferred, HWT_CALLS_DEPTH / 2);
+	/* the caller, and the forgotten ones: one by one found running, as they are returned to */
+	assert_int_equal(inferred, HWT_CALLS_DEPTH / 2 + 1);
+	assert_int_equal(i, 2 * n + 1 + inferred);
+	assert_int_equal(depth, -1);
 	hwt_calls_free(c);
 	free(ev);
 }
@@ -486,14 +585,14 @@ static struct hwt_event any_event(uint32_t *seed)
 	return ev;
 }
 
-/* Whatever comes in: what is left was entered, the innermost first, and depths tell the truth. */
+/* Whatever comes in: what is left was entered, the innermost first, and nothing stays. */
 static void nesting(void **state)
 {
 	enum { N = 200000 };
 	struct hwt_event *ev = calloc(N, sizeof(*ev));
 	struct script sc = { .s.ops = &script_ops, .ev = ev, .n = N };
-	static uint64_t stack[3][N];
-	int32_t n[3] = { 0 }, base[3] = { 0 };
+	static struct { uint64_t func; int32_t depth; } stack[3][N];
+	int32_t n[3] = { 0 };
 	struct hwt_calls *c;
 	struct hwt_call o;
 	uint32_t seed = 1;
@@ -505,27 +604,23 @@ static void nesting(void **state)
 		ev[i] = any_event(&seed);
 	assert_int_equal(calls_new(&c, func, NULL, &sc.s), 0);
 	while ((rc = hwt_calls_next(c, &o)) > 0) {
-		int t = o.ev.tid + 1;
+		int t = o.ev.tid + 1, top = n[t] - 1;
 
 		seen++;
 		if (o.what == HWT_CALL_ENTER) {
-			/* a tail call of what ran before the trace takes its place, below all */
-			if (!n[t] && o.depth == base[t] - 1)
-				base[t]--;
-			assert_int_equal(o.depth, base[t] + n[t]);
-			stack[t][n[t]++] = o.func;
-		} else if (o.what == HWT_CALL_LEAVE && !o.inferred) {
+			if (n[t])
+				assert_int_equal(o.depth, stack[t][top].depth + 1);
+			stack[t][n[t]].func = o.func;
+			stack[t][n[t]++].depth = o.depth;
+		} else if (o.what == HWT_CALL_LEAVE || o.what == HWT_CALL_RESUME) {
 			assert_true(n[t] > 0);
-			assert_int_equal(o.depth, base[t] + n[t] - 1);
-			assert_true(stack[t][--n[t]] == o.func);
-		} else if (o.what == HWT_CALL_LEAVE && !n[t] && o.depth == base[t] - 1) {
-			if (o.why != HWT_WHY_TAIL)
-				base[t]--;
-		} else if (o.what == HWT_CALL_LEAVE) {
-			assert_int_equal(o.depth, base[t] + n[t]);
+			assert_int_equal(o.depth, stack[t][top].depth);
+			assert_true(stack[t][top].func == o.func);
+			n[t] -= o.what == HWT_CALL_LEAVE;
 		}
 	}
 	assert_int_equal(rc, 0);
+	assert_int_equal(n[0] | n[1] | n[2], 0);
 	assert_true(seen > N / 2);
 	hwt_calls_free(c);
 	free(ev);
@@ -539,7 +634,7 @@ int main(void)
 		cmocka_unit_test(untraced_handlers), cmocka_unit_test(traced_handlers),
 		cmocka_unit_test(arm_signals),
 		cmocka_unit_test(signals), cmocka_unit_test(filters),
-		cmocka_unit_test(holes), cmocka_unit_test(threads),
+		cmocka_unit_test(holes), cmocka_unit_test(starts), cmocka_unit_test(threads),
 		cmocka_unit_test(no_symbols), cmocka_unit_test(durations), cmocka_unit_test(deep),
 		cmocka_unit_test(nesting),
 	};
