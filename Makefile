@@ -39,10 +39,15 @@ HWT_CFLAGS = $(SYSFLAGS) -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=default -D
 	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) $(CFLAGS)
 HWT_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 # libipt and OpenCSD ship no usable .pc file in Debian 12; libstdc++ gives the C++ demangler
-# (libipt exists for x86 only; without it there is no Intel PT flow, and the tool says so)
-LIBS       = $(shell $(CC) $(SYSFLAGS) -include intel-pt.h -E -x c /dev/null >/dev/null 2>&1 && echo -lipt) -lopencsd_c_api -lopencsd $(shell $(PKG_CONFIG) --libs $(PKGS)) -lstdc++ -lm -lpthread
+LIBS       = $(HAVE_IPT) -lopencsd_c_api -lopencsd $(shell $(PKG_CONFIG) --libs $(PKGS)) -lstdc++ -lm -lpthread
 
-LIB_SRC   := $(sort $(wildcard hwtrace/*/*.c decoders/*/*.c correlate/*.c correlate/*/*.c))
+# libipt exists for x86 only; without it (or with HAVE_IPT= given) there is no Intel PT flow, and the tool says so
+ifeq ($(origin HAVE_IPT),undefined)
+HAVE_IPT  := $(shell $(CC) $(SYSFLAGS) -include intel-pt.h -E -x c /dev/null >/dev/null 2>&1 && echo -lipt)
+endif
+IPT_SRC   := $(addprefix decoders/flow/,flow_ipt.c ipt_block.c ipt_event.c ipt_hole.c ipt_image.c ipt_lib.c ipt_put.c)
+LIB_SRC   := $(filter-out $(if $(HAVE_IPT),decoders/flow/flow_ipt_none.c,$(IPT_SRC)), \
+	$(sort $(wildcard hwtrace/*/*.c decoders/*/*.c correlate/*.c correlate/*/*.c)))
 CLI_SRC   := $(sort $(wildcard cli/*.c cli/out/*.c))
 SUPPORT_SRC := $(sort $(wildcard tests/support/*.c))
 UNIT_SRC  := $(sort $(shell find tests/unit -name 'test_*.c' 2>/dev/null))

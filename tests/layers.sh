@@ -5,7 +5,7 @@ git ls-files -co --exclude-standard 'hwtrace/*.[ch]' 'decoders/*.[ch]' 'correlat
 xargs awk '
 function bad(why) { printf "%s:%d: %s: %s\n", FILENAME, FNR, why, $0; n++ }
 BEGIN { rank["include"] = 0; rank["hwtrace"] = 1; rank["decoders"] = 2; rank["correlate"] = 3; rank["cli"] = 4
-	only["intel-pt.h"] = "decoders/flow/flow_ipt.c"; only["opencsd/"] = "decoders/flow/ocsd_lib.c"
+	only["intel-pt.h"] = "decoders/flow/ipt_lib.c"; only["opencsd/"] = "decoders/flow/ocsd_lib.c"
 	only["libelf.h"] = only["gelf.h"] = "hwtrace/image/elf.c"; only["capstone/"] = "hwtrace/image/disasm.c"
 	only["elfutils/"] = "hwtrace/image/dwarf.c"; only["zstd.h"] = "hwtrace/source/perf_zstd.c"
 	only["traceevent/"] = "hwtrace/source/tep.c" }

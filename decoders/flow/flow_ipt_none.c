@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* In place of flow_ipt.c where there is no libipt: it is packaged for x86 only. */
+/* In place of flow_ipt.c where there is no libipt: it is packaged for x86 only. See Makefile. */
 #include "flow.h"
 
 #include "../../hwtrace/base/diag.h"
-
-#if !__has_include(<intel-pt.h>)
 
 int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag)
 {
@@ -16,5 +14,3 @@ const char *flow_ipt_version(void)
 {
 	return "no libipt (Intel PT as packets only)";
 }
-
-#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef HWT_FLOW_IPT_FLOW_H
+#define HWT_FLOW_IPT_FLOW_H
+
+/* The state of an Intel PT flow stream, for flow_ipt.c and those parts of it that share it. */
+#include "emit.h"
+#include "ipt_bridge.h"
+#include "ipt_code.h"
+#include "ipt_lib.h"
+#include "ipt_owner.h"
+#include "ipt_rets.h"
+#include "ipt_scan.h"
+#include "ipt_time.h"
+
+#define IPT_IMAGES	16	/* versions of address spaces kept */
+#define IPT_HELD	64	/* ranges kept back until a packet proves them */
+#define IPT_ROOM	(IPT_HELD + 8 * EMIT_STEP)	/* ring entries that one step may take */
+
+struct ipt_image {
+	struct pt_image *img;
+	int32_t pid;
+	uint64_t from, until;	/* base ns; [from, until). Unknown: made without a time */
+	uint32_t gen;
+	uint64_t used;		/* when it was last chosen */
+};
+
+enum ipt_state { AT_SPAN, AT_SEG, IN_FLOW, AT_TAIL, AT_END };
+
+struct flow_ipt {
+	struct flow_stream fs;
+	struct emit emit;
+	const struct trace_buf *buf;
+	struct hwt_image *image;
+	uint32_t src;
+	bool timed;			/* time is wanted for each block */
+	struct ipt_lib *lib;
+	struct ipt_image images[IPT_IMAGES], *cur;
+	uint64_t picks;
+	uint32_t gens;
+	struct ipt_owner owner;
+	/* where we are */
+	enum ipt_state state;		/* AT_TAIL: what is left after a run */
+	size_t span;
+	struct ipt_seg seg;
+	uint64_t done;			/* bytes of the span that are accounted for */
+	uint64_t hint;			/* bytes of the span that the system was told of */
+	uint8_t *copy;			/* the run without foreign packets, or NULL */
+	struct file *spool;		/* where @copy is if it is long, or NULL */
+	struct ipt_foreign_walk walk;
+	struct ipt_foreign item;	/* waits for its event; size 0: none */
+	struct pt_block_decoder *dec;	/* the one that works: that of the run, or @over */
+	struct pt_block_decoder *whole, *over;
+	struct ipt_bridge bridge;
+	uint64_t base, least;		/* in the span: first byte of @dec, and of what is new */
+	uint64_t bridge_end;		/* PSB or end of the run to which @over goes */
+	int status;			/* enum ipt_lib_status, or a fault */
+	uint64_t sync;			/* offset in the span of the PSB that was reached last */
+	bool reached;			/* flow came to the address in it */
+	uint64_t psb_from, psb;		/* in [psb_from, psb) of the span none starts */
+	uint64_t tsc_from, tsc_at;	/* in [tsc_from, tsc_at) of the span no TSC packet starts */
+	uint64_t tsc_next;		/* its value */
+	uint64_t ovf;			/* no OVF that was not told of lies before this */
+	bool tracing;			/* between enable and disable */
+	int error;			/* final */
+	struct ipt_time t;
+	uint64_t since;			/* the time when flow broke */
+	uint64_t due;			/* ticks at which the owner or the image may change */
+	/* blocks since a packet was needed */
+	uint64_t mark, mark_off;	/* one of them: its address, its place in the span */
+	uint32_t quiet, next_mark;
+	unsigned nheld;
+	struct hwt_event held[IPT_HELD];
+	struct ipt_rets rets;
+	bool at_ret;			/* after a RET that may be where tracing was switched off */
+	uint64_t ret_off;		/* in the span: packets from here on are behind it */
+	uint16_t cbr;			/* last ratio told */
+	unsigned steps;
+	struct ipt_block block;
+	struct ipt_code code;
+};
+
+static inline const struct trace_span *ipt_span(const struct flow_ipt *f)
+{
+	return &f->buf->spans[f->span];
+}
+
+/* What the library is given of the run. */
+static inline const uint8_t *ipt_bytes(const struct flow_ipt *f, uint64_t off)
+{
+	return f->copy ? f->copy + (off - f->seg.begin) : ipt_span(f)->p + off;
+}
+
+/* Offset of the library in the span: the packet that it looks at next. */
+static inline uint64_t ipt_at(const struct flow_ipt *f)
+{
+	uint64_t off = 0;
+
+	if (!ipt_lib_offset(f->dec, &off))
+		return f->sync;
+	off += f->base;
+	return off > f->least ? off : f->least;
+}
+
+static inline struct hwt_where ipt_where(struct flow_ipt *f)
+{
+	return (struct hwt_where){ .pid = f->owner.pid, .time = ipt_time_ns(&f->t) };
+}
+
+static inline void ipt_take_time(struct flow_ipt *f)
+{
+	uint64_t tsc;
+
+	if (ipt_lib_time(f->dec, &tsc))
+		ipt_time_take(&f->t, tsc);
+}
+
+/* A packet was needed: code does not run for ever. */
+static inline void ipt_moved(struct flow_ipt *f)
+{
+	f->quiet = f->next_mark = 0;
+}
+
+/* --- ipt_put.c --- */
+
+/* An event at the present time, with the rest to be filled in; @off is in the span. */
+struct hwt_event ipt_event(struct flow_ipt *f, unsigned type, uint64_t off);
+/*
+ * Shows the blocks that were kept back. @proven: by the packet that was used last; else nothing
+ * says how long they took.
+ */
+void ipt_release(struct flow_ipt *f, bool proven);
+/* [off, off + bytes) of the span was not decoded; what lies before it and is open was. */
+void ipt_gap(struct flow_ipt *f, unsigned cause, int code, uint64_t off, uint64_t bytes,
+	     uint64_t addr);
+/* A hole in front of @off: @bytes that never were in the input. */
+void ipt_lost(struct flow_ipt *f, unsigned cause, uint64_t bytes, uint64_t off);
+
+/* --- ipt_image.c --- */
+
+int ipt_read_code(void *ctx, uint64_t ip, uint8_t *buf, size_t n);	/* ipt_lib_read */
+/* The image of who runs now, and when to look again. */
+void ipt_choose_image(struct flow_ipt *f);
+void ipt_free_images(struct flow_ipt *f);
+/* The owner or the code may change at the present time; true if a switch was told. */
+bool ipt_change(struct flow_ipt *f);
+/* Flow is at @ip at the place @off, which the idle task does not run if it is user code. */
+void ipt_no_idle(struct flow_ipt *f, uint64_t ip, uint64_t off);
+
+/* Time was read that is behind the next switch, which comes first: true if it was told. */
+static inline bool ipt_overdue(struct flow_ipt *f)
+{
+	return f->t.tsc != HWT_TIME_UNKNOWN && f->t.tsc >= f->due && ipt_change(f);
+}
+
+/* --- ipt_block.c --- */
+
+void ipt_step_block(struct flow_ipt *f);
+/*
+ * Flow went on behind a RET, by a TNT bit. False if the library took the address from a call that
+ * is over: it is in no packet.
+ */
+bool ipt_return_holds(struct flow_ipt *f);
+
+/* --- ipt_event.c --- */
+
+void ipt_step_event(struct flow_ipt *f);
+/* Foreign packets before @limit, up to one that an EXSTOP event of the library stands for. */
+void ipt_put_foreign(struct flow_ipt *f, uint64_t limit, bool all);
+
+/* --- ipt_hole.c --- */
+
+void ipt_sync_at(struct flow_ipt *f, uint64_t off);	/* starts at the PSB at @off */
+void ipt_came_to_psb(struct flow_ipt *f);
+/* Flow can not go on at @off: a hole up to the next address that is known, or the next PSB. */
+void ipt_broken_at(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, uint64_t off);
+void ipt_broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr);
+void ipt_failed(struct flow_ipt *f);		/* f->status is a fault */
+void ipt_end_of_input(struct flow_ipt *f);	/* no packet is left for the library */
+
+#endif
