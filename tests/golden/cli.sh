@@ -127,7 +127,7 @@ says "has no times"
 pt 0 calls good.pt
 prints "f()"
 pt 0 calls good.pt --summary
-grep -Eq '^ +1 +1 +0 +0 +0 +0  f' "$TMP/out" || die "summary: $(cat "$TMP/out")"
+grep -Eq '^ +1 +0 +1 +0 +0 +0 +1  f' "$TMP/out" || die "summary: $(cat "$TMP/out")"
 pt 0 calls good.pt --sym f --json
 python3 -c 'import json,sys; v=json.load(open(sys.argv[1])); assert [r["sym"] for r in v if r["type"]=="call"]==["f"], v' "$TMP/out" || die "calls --json"
 pt 0 packets good.pt
