@@ -68,9 +68,25 @@ TOOL_BIN  := $(patsubst %.c,$(O)/%,$(TOOL_SRC))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all lib cli deps unit check check-all check-arm64 san-bins cover cover-bins damage-long fuzz fuzzers bench demo install uninstall clean layers analyze style FORCE
+.PHONY: help all lib cli deps unit check check-all check-arm64 san-bins cover cover-bins damage-long fuzz fuzzers bench demo install uninstall clean layers analyze style FORCE
 
 all: lib cli
+
+help:
+	@printf '%s\n' \
+		'make all        library and tool in $(O) (also: lib, cli)' \
+		'make demo       installs what is missing, builds, decodes a capture of this project' \
+		'make check      installs what is missing, builds, runs all tests, also sanitized' \
+		'make unit       unit tests only' \
+		'make check-arm64  cross build, unit tests under qemu-user' \
+		'make fuzz       RUNS=$(RUNS) executions of each fuzz target; TARGETS="pt elf" for some' \
+		'make damage-long  every byte of the small inputs damaged: an hour' \
+		'make cover      line coverage of the parsers' \
+		'make bench      CPU time and memory against other tools' \
+		'make install    to PREFIX ($(PREFIX)), under DESTDIR; uninstall takes it away' \
+		'make layers style analyze   checks of the source' \
+		'make clean' \
+		'Variables: O, PREFIX, DESTDIR, SAN=address,undefined, CROSS_COMPILE, CC, CFLAGS, V=1'
 
 lib: $(O)/libhwtrace.a $(O)/libhwtrace.so.$(SOVERSION) $(O)/libhwtrace.pc
 

@@ -17,6 +17,7 @@ enum exit_code {
 	EXIT_USAGE = 2,
 	EXIT_INPUT = 3,		/* can not be opened, or is cut inside a declared length */
 	EXIT_LOSS = 4,		/* loss with --strict or above --max-loss */
+	EXIT_OUTPUT = 5,	/* output could not be written */
 	EXIT_INTERRUPTED = 130
 };
 

@@ -20,7 +20,7 @@ void help_overview(struct out *o)
 	out_str(o, "\nFILE is a perf.data file, an OpenCSD or DS-5 snapshot directory, an LLDB "
 		"trace bundle,\nor a raw dump with --pt FILE or --cs FILE.\n"
 		"First steps: hwtrace info FILE, then hwtrace check FILE, then hwtrace list "
-		"FILE.\n");
+		"FILE.\nMore: hwtrace help times, hwtrace help holes, hwtrace help errors.\n");
 }
 
 static void lines(struct out *o, const char *s, const char *indent)
@@ -69,6 +69,63 @@ static void help_errors(struct out *o)
 		out_fmt(o, "E%03u  %s\n", e->id, e->name);
 }
 
+static const char times_text[] =
+	"A time is an interval, printed as its earliest instant and its length:\n"
+	"\n"
+	"  4.640984842+177357   from 4.640984842 s on, at most 177357 ns later\n"
+	"  4.640984842          exactly then\n"
+	"  4.641162199+?        not before; no later bound is known\n"
+	"  -                    nothing is known\n"
+	"  +24656 cs+344        ticks of the CoreSight timestamp (cs) or of the TSC (tsc)\n"
+	"\n"
+	"Seconds count from the start of the capture, which \"hwtrace info\" shows; --abs\n"
+	"counts from the zero of the base clock, --ns prints whole nanoseconds. Ticks are of a\n"
+	"clock whose frequency is not known. They count from its first value in the capture\n"
+	"(--abs: from its zero) and can not be turned into seconds: neither --ns nor --time\n"
+	"apply to them.\n"
+	"\n"
+	"--time A..B takes seconds, a number with unit (ns, us, ms, s), or a percentage of the\n"
+	"capture; either end may be empty: 4.64..4.641, 10ms..12.5ms, 90%.. An event is shown\n"
+	"if it may have happened in the window; events without time are always shown.\n"
+	"\n"
+	"A hole begins at the last time known before it, and its length reaches to the next one.\n"
+	"Of two events, one is before the other only if their intervals do not overlap.\n";
+
+static const char holes_text[] =
+	"A hole is a place where it is not known what ran. Nothing is shown across it as if\n"
+	"it were continuous. \"skipped\" are bytes of the trace that tell nothing, \"lost\" are\n"
+	"bytes that never were in the input. \"hwtrace help E014\" tells what to try.\n"
+	"\n";
+
+static void help_holes(struct out *o)
+{
+	out_str(o, holes_text);
+	for (unsigned c = HWT_GAP_NONE + 1; c < HWT_GAP_CAUSES; c++) {
+		const struct hwt_error_info *e = hwt_error_info(hwt_gap_error(c));
+
+		if (e)
+			out_fmt(o, "%s (E%03u)\n    %s\n", hwt_gap_name(c), e->id, e->cause);
+	}
+}
+
+/* False if @word is no topic. */
+static bool help_topic(struct out *o, const char *word, bool print)
+{
+	if (!strcmp(word, "errors")) {
+		if (print)
+			help_errors(o);
+	} else if (!strcmp(word, "times")) {
+		if (print)
+			out_str(o, times_text);
+	} else if (!strcmp(word, "holes")) {
+		if (print)
+			help_holes(o);
+	} else {
+		return false;
+	}
+	return true;
+}
+
 int cmd_help(struct run *r)
 {
 	const char *word = r->opts.nargs ? r->opts.args[0] : NULL;
@@ -82,9 +139,9 @@ int cmd_help(struct run *r)
 	}
 	e = word ? error_of(word) : NULL;
 	c = word ? cmd_find(word) : NULL;
-	if (word && !e && !c && strcmp(word, "errors")) {
+	if (word && !e && !c && !help_topic(NULL, word, false)) {
 		say("hwtrace help, or hwtrace help errors",
-		    "\"%s\" is no command and no error id", word);
+		    "\"%s\" is no command, topic or error id", word);
 		return EXIT_USAGE;
 	}
 	rc = run_output(r);
@@ -96,7 +153,7 @@ int cmd_help(struct run *r)
 		out_fmt(r->out, "E%03u: %s\n\ncause: %s\ntry:   %s\n", e->id, e->name, e->cause,
 			e->hint);
 	else if (word)
-		help_errors(r->out);
+		help_topic(r->out, word, true);
 	else
 		help_overview(r->out);
 	return 0;

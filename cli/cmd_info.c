@@ -137,7 +137,7 @@ static void jsonl_source(struct jsonl *j, size_t buf, const struct hwt_src_info 
 {
 	jsonl_open(j, "source");
 	jsonl_u64(j, "buffer", buf);
-	jsonl_str(j, "name", s->name);
+	jsonl_known(j, "name", s->name);
 	jsonl_str(j, "protocol", hwt_proto_name(s->proto));
 	if (s->trace_id)
 		jsonl_u64(j, "trace_id", s->trace_id);
@@ -156,7 +156,7 @@ static void jsonl_buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
 	jsonl_open(j, "buffer");
 	jsonl_u64(j, "buffer", i);
 	jsonl_str(j, "name", b->name);
-	jsonl_str(j, "file", b->file);
+	jsonl_known(j, "file", b->file);
 	jsonl_str(j, "protocol", hwt_proto_name(b->proto));
 	if (b->cpu != HWT_NONE)
 		jsonl_u64(j, "cpu", (uint64_t)b->cpu);
@@ -181,8 +181,8 @@ static void jsonl_maps(struct run *r)
 		jsonl_open(j, "code");
 		jsonl_hex(j, "addr", m.addr);
 		jsonl_u64(j, "size", m.size);
-		jsonl_u64(j, "file_off", m.file_off);
-		jsonl_str(j, "path", m.path);
+		jsonl_hex(j, "file_off", m.file_off);
+		jsonl_known(j, "path", m.path);
 		if (m.pid != HWT_NONE)
 			jsonl_u64(j, "pid", (uint64_t)m.pid);
 		if (m.build_id_size) {
@@ -228,10 +228,10 @@ static void json(struct run *r)
 
 	hwt_session_info(r->session, &info);
 	jsonl_open(j, "machine");
-	jsonl_str(j, "host", info.host);
-	jsonl_str(j, "release", info.release);
-	jsonl_str(j, "cpu", info.cpu);
-	jsonl_str(j, "cmdline", info.cmdline);
+	jsonl_known(j, "host", info.host);
+	jsonl_known(j, "release", info.release);
+	jsonl_known(j, "cpu", info.cpu);
+	jsonl_known(j, "cmdline", info.cmdline);
 	jsonl_u64(j, "events", info.nevents);
 	jsonl_u64(j, "tasks", info.ntasks);
 	jsonl_close(j);

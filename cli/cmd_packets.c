@@ -1,11 +1,41 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* packets: the trace as it is in the buffers. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "cli.h"
+
+/*
+ * Length of a payload without the full value at its end, "tsc 0000000000001234" behind "1234",
+ * where that is what was sent.
+ */
+static size_t once(const char *text)
+{
+	const char *sent = text[0] && text[1] == ':' ? text + 3 : text;
+	const char *last = strrchr(text, ' '), *word = last;
+	unsigned long long full, v;
+	char *end;
+
+	if (!last || strlen(last + 1) != 16)
+		return strlen(text);
+	full = strtoull(last + 1, &end, 16);
+	if (*end)
+		return strlen(text);
+	while (word > text && word[-1] != ' ')
+		word--;
+	v = strtoull(sent, &end, 16);
+	if (v != full || end == sent || (*end != ' ' && *end != ','))
+		return strlen(text);
+	return word > text ? (size_t)(word - 1 - text) : strlen(text);
+}
 
 static void text(struct run *r, const struct hwt_packet *p)
 {
 	struct out *o = r->out;
+	char payload[sizeof(p->text)];
 
+	snprintf(payload, sizeof(payload), "%.*s", (int)(p->proto == HWT_PROTO_PT ?
+		 once(p->text) : sizeof(p->text) - 1), p->text);
 	out_hex(o, p->off, 8);
 	if (p->trace_id) {
 		out_str(o, " id 0x");
@@ -17,8 +47,10 @@ static void text(struct run *r, const struct hwt_packet *p)
 		out_str(o, "BAD ");
 	}
 	out_safe(o, p->name);
-	out_tab(o, 36);
-	out_safe(o, p->text);
+	if (*payload) {
+		out_tab(o, 36);
+		out_safe(o, payload);
+	}
 	if (p->bad)
 		out_style(o, OUT_PLAIN);
 	if (p->bad || r->opts.verbose) {

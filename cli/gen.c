@@ -201,7 +201,7 @@ static void bash(struct out *o)
 	out_str(o, "\t:*|help:*) COMPREPLY=($(compgen -W \"");
 	for (unsigned i = 0; (c = cmd_at(i)); i++)
 		out_fmt(o, "%s ", c->name);
-	out_str(o, "\" -- \"$cur\")) ;;\n"
+	out_str(o, "times holes errors \" -- \"$cur\")) ;;\n"
 		"\tcompletion:*) COMPREPLY=($(compgen -W \"bash zsh fish\" -- \"$cur\")) ;;\n"
 		"\tversion:*) ;;\n"
 		"\t*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"

@@ -15,8 +15,8 @@ static const struct cmd cmds[] = {
 	    { "hwtrace info --json snapshot/", "an OpenCSD or DS-5 snapshot, for a program" } },
 	  cmd_info },
 	{ "packets", CMD_PACKETS, "FILE", "the packets of the trace buffers, as they are",
-	  "Lists trace packets with their offset, bytes and payload. No code is needed. A\n"
-	  "packet that no manual defines is marked BAD with its bytes.",
+	  "Lists trace packets with their offset and payload, with -v also their bytes. No code\n"
+	  "is needed. A packet that no manual defines is marked BAD with its bytes.",
 	  { { "hwtrace packets --pt trace.bin", "a raw Intel PT buffer" },
 	    { "hwtrace packets --jsonl --cpu 0 perf.data", "one CPU, for a program" } },
 	  cmd_packets },
@@ -26,7 +26,10 @@ static const struct cmd cmds[] = {
 	  "those before and after the trace, and maps). Lines that begin\n"
 	  "with \"--\" are no instructions; \"-- hole\" is trace that is missing: nothing is\n"
 	  "known of what ran there. A time is the earliest instant, \"+N\" the ns it may be\n"
-	  "later, \"+?\" says that no later bound is known.",
+	  "later, \"+?\" says that no later bound is known; \"+1240 cs\" are ticks of the\n"
+	  "CoreSight timestamp, whose frequency is not known (hwtrace help times).\n"
+	  "With --limit, and with a selection, the quality line, --strict and --max-loss go by\n"
+	  "the holes that were shown.",
 	  { { "hwtrace list --elf a.out@0x400000 --pt t.bin --cpu 6/79/1", "a raw dump" },
 	    { "hwtrace list --level range --time 10ms..12ms perf.data", "a window of time" },
 	    { "hwtrace list --sym 'tcp_*' --lines perf.data", "some functions, with lines" } },
@@ -47,9 +50,10 @@ static const struct cmd cmds[] = {
 	  { { "hwtrace check perf.data", "is this recording good?" },
 	    { "hwtrace check -q --max-loss 0.1 perf.data", "in a script" } },
 	  cmd_check },
-	{ "help", CMD_HELP, "[COMMAND | E031]", "help for a command or an error id",
-	  "Explains a command, or what an error id such as E031 means and what to try. With\n"
-	  "\"errors\" it lists all ids.",
+	{ "help", CMD_HELP, "[COMMAND | E031 | TOPIC]",
+	  "help for a command, an error id or a topic",
+	  "Explains a command, or what an error id such as E031 means and what to try. Topics:\n"
+	  "times (how they print and are given), holes (their causes), errors (all ids).",
 	  { { "hwtrace help list", "a command" }, { "hwtrace help E014", "an error id" } },
 	  cmd_help },
 	{ "version", CMD_VERSION, "", "version of the tool and its libraries",
@@ -74,6 +78,7 @@ const char *const cmd_exit_codes[] = {
 	"3    input can not be read, or is cut inside a declared length (what was readable is "
 		"shown)",
 	"4    loss with --strict or above --max-loss",
+	"5    the output can not be written",
 	"130  interrupted; whole lines are left",
 	NULL
 };
@@ -112,7 +117,7 @@ static int usage(struct run *r, const char *cmd)
 	char hint[64];
 
 	snprintf(hint, sizeof(hint), "hwtrace help%s%s", cmd ? " " : "", cmd ? cmd : "");
-	say(hint, "%s", r->opts.err);
+	say(r->opts.hint ? r->opts.hint : hint, "%s", r->opts.err);
 	opt_free(&r->opts);
 	return EXIT_USAGE;
 }
@@ -128,7 +133,7 @@ static int generate(struct run *r, int argc, char **argv)
 	}
 	out_init(r->out, STDOUT_FILENO);
 	gen_man(r->out, c);
-	return out_close(r->out) < 0 ? EXIT_INPUT : 0;
+	return out_close(r->out) < 0 ? EXIT_OUTPUT : 0;
 }
 
 static int overview(struct run *r)

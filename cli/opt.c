@@ -37,7 +37,8 @@ static const struct opt_def defs[O_COUNT] = {
 	[O_JSONL] = { "jsonl", 0, NULL, NULL, CMD_READS, "Output",
 		"one JSON object a line, see hwtrace-jsonl(5)" },
 	[O_AS] = { "as", 0, "FORMAT", "perf snapshot lldb pt cs", CMD_READS, "Input",
-		"format of the input instead of looking at its content" },
+		"format of the input instead of looking at its content: perf, snapshot, lldb, pt, "
+		"cs" },
 	[O_CONFIG] = { "config", 0, "FILE", NULL, CMD_READS, "Input",
 		"\"key = value\" trace configuration of a raw dump" },
 	[O_PT] = { "pt", 0, "FILE", NULL, CMD_READS, "Input", "read a raw Intel PT dump" },
@@ -45,7 +46,8 @@ static const struct opt_def defs[O_COUNT] = {
 	[O_ELF] = { "elf", 0, "FILE[@ADDR]", NULL, CMD_READS, "Code",
 		"code that ran, with its load address; may be repeated" },
 	[O_SYSROOT] = { "sysroot", 0, "DIR", NULL, CMD_READS, "Code",
-		"directory searched first for mapped files" },
+		"directory searched first for mapped files: a recorded /usr/bin/ls is "
+		"DIR/usr/bin/ls" },
 	[O_KCORE] = { "kcore", 0, "FILE", NULL, CMD_READS, "Code", "copy of /proc/kcore" },
 	[O_KALLSYMS] = { "kallsyms", 0, "FILE", NULL, CMD_READS, "Code",
 		"copy of /proc/kallsyms, for kernel symbols" },
@@ -59,8 +61,8 @@ static const struct opt_def defs[O_COUNT] = {
 	[O_TID] = { "tid", 0, "LIST", NULL, CMD_LIST | CMD_CALLS, "Selection",
 		"threads or processes by id, as 12,34" },
 	[O_TIME] = { "time", 0, "A..B", NULL, CMD_LIST | CMD_CALLS, "Selection",
-		"window from A to B, each empty, a time since the start with unit (ns, us, ms, s) "
-		"or a percentage (10%)" },
+		"window from A to B, each empty, a time since the start in seconds or with a unit "
+		"(ns, us, ms, s), or a percentage (10%)" },
 	[O_SYM] = { "sym", 0, "GLOB", NULL, CMD_LIST | CMD_CALLS, "Selection",
 		"functions whose name matches GLOB; may be repeated" },
 	[O_LIMIT] = { "limit", 0, "N", NULL, SELECTS, "Selection",
@@ -136,6 +138,7 @@ int opt_parse_time(struct opt_time *t, const char *s, size_t n, char *err, size_
 {
 	static const struct { const char *name; uint64_t scale; } units[] = {
 		{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
+		{ "", 1000000000 },
 	};
 	struct opt_time out = { .kind = OPT_TIME_OPEN };
 	size_t num;
@@ -165,8 +168,12 @@ int opt_parse_time(struct opt_time *t, const char *s, size_t n, char *err, size_
 			goto done;
 		break;
 	}
-	snprintf(err, size, "\"%.*s\" is no time: a number and one of ns, us, ms, s or %%", (int)n,
-		 s);
+	if (n - num == 2 && !memcmp(s + num, "cs", 2))
+		snprintf(err, size, "\"%.*s\": ticks of a CoreSight timestamp are no time, as "
+			 "their frequency is not known", (int)n, s);
+	else
+		snprintf(err, size, "\"%.*s\" is no time: a number and one of ns, us, ms, s or %%",
+			 (int)n, s);
 	return -EINVAL;
 done:
 	*t = out;
@@ -177,6 +184,8 @@ static int parse_window(struct opts *o, const char *s)
 {
 	const char *dots = strstr(s, "..");
 
+	o->hint = "--time A..B, each a number of seconds or with a unit, or empty: "
+		"4.64..4.641, 10ms..12.5ms, 10%..20%, 5us..";
 	if (!dots)
 		return fail(o, "--time %s: a window is written A..B", s);
 	o->have_time = true;
@@ -185,6 +194,7 @@ static int parse_window(struct opts *o, const char *s)
 		return -EINVAL;
 	if (o->lo.kind == o->hi.kind && o->lo.kind != OPT_TIME_OPEN && o->lo.v > o->hi.v)
 		return fail(o, "--time %s: the window ends before it begins", s);
+	o->hint = NULL;
 	return 0;
 }
 
@@ -324,8 +334,13 @@ static int set(struct opts *o, int id, const char *arg)
 	case O_NO_PAGER: o->no_pager = true, o->pager = false; break;
 	case O_QUIET: o->quiet = true; break;
 	case O_VERBOSE: o->verbose = true; break;
-	case O_JSON: o->format = OPT_JSON; break;
-	case O_JSONL: o->format = OPT_JSONL; break;
+	case O_JSON:
+	case O_JSONL:
+		k = id == O_JSON ? OPT_JSON : OPT_JSONL;
+		if (o->format != OPT_TEXT && o->format != k)
+			return fail(o, "--json and --jsonl: one of them");
+		o->format = (uint8_t)k;
+		break;
 	case O_AS: o->open.as = arg; break;
 	case O_CONFIG: o->open.config = arg; break;
 	case O_PT: return parse_input(o, "pt", arg);

@@ -63,6 +63,7 @@ struct opts {
 	char **args;		/* what is no option */
 	int nargs;
 	char err[256];		/* what is wrong, "" if nothing */
+	const char *hint;	/* what to try instead, static; NULL: the command's help */
 };
 
 /*

@@ -518,8 +518,7 @@ static void end_output(struct run *r)
 	if (rc < 0 && rc != -EPIPE) {
 		say(NULL, "%s: %s", r->opts.output ? r->opts.output : "standard output",
 		    strerror(-rc));
-		if (!r->failed)
-			r->failed = EXIT_INPUT;
+		r->failed = EXIT_OUTPUT;
 	}
 }
 
@@ -536,7 +535,7 @@ int run_finish(struct run *r, int rc)
 		if (run_interrupted)
 			rc = EXIT_INTERRUPTED;
 		else if (rc != EXIT_USAGE && (cut || r->failed))
-			rc = EXIT_INPUT;
+			rc = r->failed ? r->failed : EXIT_INPUT;
 		else if (rc != EXIT_USAGE && r->decoded && too_lossy(r))
 			rc = EXIT_LOSS;
 		show_fini(&r->show);

@@ -266,7 +266,12 @@ static int resolve_syms(struct run *r)
 int run_select(struct run *r)
 {
 	int rc = r->opts.ncpus ? check_cpus(r) : 0;
+	struct hwt_capture_info info;
 
+	hwt_session_info(r->session, &info);
+	if (r->opts.ns && info.time_start == HWT_TIME_UNKNOWN && !r->opts.quiet)
+		say("hwtrace help times",
+		    "--ns has no effect: no clock here is known in nanoseconds");
 	if (!rc && r->opts.ntids)
 		rc = check_tids(r);
 	if (!rc)

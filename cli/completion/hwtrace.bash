@@ -41,7 +41,7 @@ _hwtrace()
 	help:-*) COMPREPLY=($(compgen -W "--help --output --force --color --pager --no-pager --quiet --verbose " -- "$cur")) ;;
 	version:-*) COMPREPLY=($(compgen -W "--help --output --force --color --quiet --verbose --build " -- "$cur")) ;;
 	completion:-*) COMPREPLY=($(compgen -W "--help --output --force --color --quiet --verbose " -- "$cur")) ;;
-	:*|help:*) COMPREPLY=($(compgen -W "info packets list calls check help version completion " -- "$cur")) ;;
+	:*|help:*) COMPREPLY=($(compgen -W "info packets list calls check help version completion times holes errors " -- "$cur")) ;;
 	completion:*) COMPREPLY=($(compgen -W "bash zsh fish" -- "$cur")) ;;
 	version:*) ;;
 	*) COMPREPLY=($(compgen -f -- "$cur")) ;;

@@ -31,6 +31,12 @@ void jsonl_str(struct jsonl *j, const char *key, const char *v)
 	out_json_str(j->o, v ? v : "");
 }
 
+void jsonl_known(struct jsonl *j, const char *key, const char *v)
+{
+	if (v && *v)
+		jsonl_str(j, key, v);
+}
+
 void jsonl_u64(struct jsonl *j, const char *key, uint64_t v)
 {
 	jsonl_key(j, key);
@@ -88,14 +94,12 @@ void jsonl_header(struct jsonl *j, const struct hwt_session *s)
 	jsonl_u64(j, "v", 1);
 	jsonl_str(j, "type", "header");
 	jsonl_str(j, "format", info.format);
-	jsonl_str(j, "path", info.path);
+	jsonl_known(j, "path", info.path);
 	jsonl_u64(j, "size", info.size);
 	if (info.time_start != HWT_TIME_UNKNOWN)
 		jsonl_u64(j, "time_start", info.time_start);
-	if (*info.clock)
-		jsonl_str(j, "clock", info.clock);
-	if (*info.arch)
-		jsonl_str(j, "arch", info.arch);
+	jsonl_known(j, "clock", info.clock);
+	jsonl_known(j, "arch", info.arch);
 	jsonl_close(j);
 }
 
@@ -291,10 +295,12 @@ static void jsonl_record(struct jsonl *j, struct show *v, const struct hwt_event
 
 static void jsonl_sched(struct jsonl *j, struct show *v, const struct hwt_event *ev)
 {
-	jsonl_dec(j, "prev_tid", ev->u.sched.prev_tid);
-	jsonl_dec(j, "next_tid", ev->u.sched.next_tid);
-	jsonl_str(j, "prev_comm", hwt_session_comm(v->session, ev->u.sched.prev_tid));
-	jsonl_str(j, "next_comm", hwt_session_comm(v->session, ev->u.sched.next_tid));
+	if (ev->u.sched.prev_tid != HWT_NONE)
+		jsonl_dec(j, "prev_tid", ev->u.sched.prev_tid);
+	if (ev->u.sched.next_tid != HWT_NONE)
+		jsonl_dec(j, "next_tid", ev->u.sched.next_tid);
+	jsonl_known(j, "prev_comm", hwt_session_comm(v->session, ev->u.sched.prev_tid));
+	jsonl_known(j, "next_comm", hwt_session_comm(v->session, ev->u.sched.next_tid));
 	jsonl_bool(j, "preempt", ev->flags & HWT_F_PREEMPT);
 }
 

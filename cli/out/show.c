@@ -183,11 +183,23 @@ static void show_time(struct show *v, const struct hwt_event *ev)
 	}
 }
 
+/* Before the first line whose time is no time. */
+static void tell_ticks(struct show *v, unsigned clock)
+{
+	v->told_ticks = true;
+	out_fmt(v->o, "== times in %s are ticks of the %s; their frequency is not known\n",
+		clock == HWT_CLOCK_TSC ? "tsc" : "cs",
+		clock == HWT_CLOCK_TSC ? "time stamp counter" : "CoreSight timestamp");
+	v->o->line = v->o->flushed + v->o->n;
+}
+
 void show_head(struct show *v, const struct hwt_event *ev)
 {
 	struct out *o = v->o;
 	const char *comm;
 
+	if (ev->clock != HWT_CLOCK_BASE && ev->time != HWT_TIME_UNKNOWN && !v->told_ticks)
+		tell_ticks(v, ev->clock);
 	show_time(v, ev);
 	out_tab(o, 22);
 	if (ev->cpu == HWT_NONE) {

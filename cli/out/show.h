@@ -27,6 +27,7 @@ struct show {
 	/* the same for clocks without a map to ns; HWT_TIME_UNKNOWN: not looked for yet */
 	uint64_t tick_zero;
 	bool ns, verbose, lines;
+	bool told_ticks;	/* the unit of ticks was explained */
 	const char *last_file;	/* source line printed last */
 	int last_line;
 	uint64_t holes, skipped, lost;	/* of the holes shown */
@@ -82,6 +83,7 @@ void jsonl_open(struct jsonl *j, const char *type);
 void jsonl_close(struct jsonl *j);
 void jsonl_key(struct jsonl *j, const char *key);
 void jsonl_str(struct jsonl *j, const char *key, const char *v);
+void jsonl_known(struct jsonl *j, const char *key, const char *v);	/* nothing for "" */
 void jsonl_u64(struct jsonl *j, const char *key, uint64_t v);
 void jsonl_hex(struct jsonl *j, const char *key, uint64_t v);	/* "0x..", a string */
 void jsonl_bool(struct jsonl *j, const char *key, bool v);

@@ -189,7 +189,7 @@ pt 0 list good.pt -o -
 [ -s "$TMP/out" ] || die "-o -"
 pt 0 list good.pt -o /dev/null
 if [ -w /dev/full ]; then
-	pt 3 list good.pt -o /dev/full
+	pt 5 list good.pt -o /dev/full
 	says "No space left"
 fi
 pt 0 list good.pt -C always
@@ -246,4 +246,40 @@ assert rc == 0 and b"\x1b[" not in out, out
 p = subprocess.Popen(" ".join(cmd) + " | true", shell=True, stderr=subprocess.PIPE)
 assert b"roken pipe" not in p.communicate()[1]
 PY
+# what is said in words
+run 0 help times
+for w in "ticks of the CoreSight timestamp" "no later bound" "--time A..B"; do prints "$w"; done
+run 0 help holes
+for w in $(grep -o '\[HWT_GAP_[A-Z_]*\] = { "[a-z-]*' hwtrace/base/err.c | sed 's/.*"//' | grep -vx none); do prints "$w"; done
+[ "$(grep -c '(E0[0-9][0-9])$' "$TMP/out")" -ge 17 ] || die "help holes: $(cat "$TMP/out")"
+run 0 list --help
+tr -s ' \n' ' ' <"$TMP/out" >"$TMP/help"
+grep -qF "content: perf, snapshot, lldb, pt, cs" "$TMP/help" || die "--as: no list of formats"
+grep -qF "a recorded /usr/bin/ls is DIR/usr/bin/ls" "$TMP/help" || die "--sysroot: what lies below it"
+[ "$(make -s help | grep -c '^make ')" -ge 10 ] || die "make help"
+run 2 list --json --jsonl x
+says "--json and --jsonl: one of them"
+run 2 list --time 1h..2h x
+says "try: --time A..B"
+run 2 list --time +1240cs.. x
+says "frequency is not known"
+# seconds need no unit; ticks are told as such
+perf=fixtures/captures/demo/in/perf.data
+run 0 list --time 0.5us..0.9us --jsonl "$perf"
+cp "$TMP/out" "$TMP/window"
+run 0 list --time 0.0000005..0.0000009 --jsonl "$perf"
+cmp "$TMP/window" "$TMP/out" || die "--time in seconds is another window"
+grep -q '""' "$TMP/out" && die "what is not known is an empty string: $(grep '""' "$TMP/out")"
+run 0 info --jsonl "$perf"
+grep -q '""' "$TMP/out" && die "what is not known is an empty string: $(grep '""' "$TMP/out")"
+grep '"file_off"' "$TMP/out" | grep -qv '"file_off":"0x' && die "file_off is a number"
+run 0 packets --pt "$TMP/good.pt"
+grep -q ' $' "$TMP/out" && die "blanks at the end of a line"
+grep -q '  3: 0000000000401000$\|  [126]: .*401000$' "$TMP/out" || die "packets: $(cat "$TMP/out")"
+printf '\031\100\102\017\000\000\000\000' >"$TMP/tsc"
+{ printf "$psb"; cat "$TMP/tsc"; } >"$TMP/tsc.pt"
+run 0 packets --pt "$TMP/tsc.pt"
+grep -q 'tsc  *f4240$' "$TMP/out" || die "TSC twice: $(cat "$TMP/out")"
+run 0 packets --pt "$TMP/tsc.pt" --jsonl
+prints '"payload":"f4240 tsc 00000000000f4240"'
 echo "# $(echo "$ids" | wc -l) error ids, 8 commands"

@@ -29,6 +29,10 @@ for c in list calls; do
 done
 need_captures
 
+# a clock without frequency: said before its first use, and --ns does not change it silently
+run 0 list --ns --limit 3 "$CAP/arm/TC2/in"
+says "--ns has no effect"
+grep -q '^== times in cs are ticks of the CoreSight timestamp' "$TMP/out" || die "ticks: $(cat "$TMP/out")"
 pt=$CAP/pt/skylake-kernel/in/perf.data
 run 2 check --cpu 77 "$pt"
 says "no CPU 77 in this capture; it has 0, 3"

@@ -77,9 +77,10 @@ static void times(void **state)
 		{ "1.23456789123s", OPT_TIME_NS, 1234567891 },
 		{ "10%", OPT_TIME_PERCENT, 10000 }, { "%20", OPT_TIME_PERCENT, 20000 },
 		{ "0.5%", OPT_TIME_PERCENT, 500 }, { "100%", OPT_TIME_PERCENT, 100000 },
+		{ "12", OPT_TIME_NS, 12000000000 }, { "4.640", OPT_TIME_NS, 4640000000 },
 		{ "18446744073s", OPT_TIME_NS, 18446744073000000000u },
 	};
-	static const char *const bad[] = { "12", "s", "+", "1.5", "1 s", "-1s", "101%", "%",
+	static const char *const bad[] = { ".", "s", "+", "+1240cs", "1 s", "-1s", "101%", "%",
 		"1..2s", "18446744074s", "99999999999999999999ns", "1h", "0x1s", "1sx" };
 	char err[256];
 	struct opt_time t;
