@@ -45,13 +45,16 @@ static void text(struct run *r, const struct hwt_packet *p)
 	if (p->bad) {
 		out_style(o, OUT_RED);
 		out_str(o, "BAD ");
+	} else if (p->unused) {
+		out_style(o, OUT_DIM);
+		out_str(o, "? ");
 	}
 	out_safe(o, p->name);
 	if (*payload) {
 		out_tab(o, 36);
 		out_safe(o, payload);
 	}
-	if (p->bad)
+	if (p->bad || p->unused)
 		out_style(o, OUT_PLAIN);
 	if (p->bad || r->opts.verbose) {
 		out_tab(o, 72);
@@ -80,26 +83,49 @@ static void json(struct run *r, size_t buf, const struct hwt_packet *p)
 		jsonl_u64(j, "trace_id", p->trace_id);
 	if (p->bad)
 		jsonl_bool(j, "bad", true);
+	if (p->unused)
+		jsonl_bool(j, "unused", true);
 	jsonl_close(j);
+}
+
+/* Adds the account of a buffer; @seen is what the packets themselves say, up to the last one. */
+static void count(struct run *r, const struct hwt_packets *ps, struct hwt_flow_stats seen,
+		  const struct hwt_buf_info *b, bool whole)
+{
+	struct hwt_flow_stats st;
+
+	if (whole)
+		seen.bytes_decoded = b->size;
+	/* decoded is what is left of the bytes read */
+	seen.bytes_decoded -= seen.bytes_skipped < seen.bytes_decoded ? seen.bytes_skipped :
+		seen.bytes_decoded;
+	seen.bytes_lost = b->lost;
+	/* it may have read further than was listed */
+	if (!whole || !hwt_packets_stats(ps, &st))
+		st = seen;
+	r->sum.bytes_decoded += st.bytes_decoded;
+	r->sum.bytes_skipped += st.bytes_skipped;
+	r->sum.bytes_lost += st.bytes_lost;
+	r->sum.gaps += st.gaps;
 }
 
 /* False if the command should stop. */
 static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
 {
 	struct hwt_diag diag = { .off = HWT_NO_OFF };
+	struct hwt_flow_stats seen = { 0 };
 	struct hwt_packets *ps;
 	struct hwt_packet p;
-	uint64_t end = 0;
 	int rc = hwt_session_packets(r->session, i, &ps, &diag);
 	bool go = true, in_bad = false;
 
 	r->decoded = true;
 	r->sum.bytes_in += b->size;
-	r->sum.bytes_lost += b->lost;
 	if (rc < 0) {
 		out_flush(r->out);
 		say_diag(&diag, rc, r->opts.args[0]);
 		r->failed = EXIT_INPUT;
+		r->sum.bytes_lost += b->lost;
 		r->sum.bytes_skipped += b->size;
 		r->sum.gaps++;
 		return true;
@@ -113,11 +139,11 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
 		if (!run_line(r))
 			break;
 		if (p.bad) {
-			r->sum.gaps += !in_bad;
-			r->sum.bytes_skipped += p.size;
+			seen.gaps += !in_bad;
+			seen.bytes_skipped += p.size;
 		}
 		in_bad = p.bad;
-		end = p.off + p.size;
+		seen.bytes_decoded = p.off + p.size;
 		if (r->opts.format == OPT_TEXT)
 			text(r, &p);
 		else
@@ -127,8 +153,8 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
 	}
 	if (rc < 0)
 		run_error(r, rc, b->name);
+	count(r, ps, seen, b, go && !r->stopped);
 	hwt_packets_close(ps);
-	r->sum.bytes_decoded += r->stopped || !go ? end : b->size;
 	r->before += b->size;
 	r->pos = 0;
 	return go && !r->stopped;
@@ -144,8 +170,5 @@ int cmd_packets(struct run *r)
 	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
 		if (run_buf(r, i, &b) && !buffer(r, i, &b))
 			break;
-	/* decoded is what is left of the bytes read */
-	r->sum.bytes_decoded -= r->sum.bytes_skipped < r->sum.bytes_decoded ?
-		r->sum.bytes_skipped : r->sum.bytes_decoded;
 	return 0;
 }

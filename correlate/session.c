@@ -177,6 +177,14 @@ int hwt_packets_next(struct hwt_packets *ps, struct hwt_packet *pkt)
 	return ps->next(ps, pkt);
 }
 
+int hwt_packets_stats(const struct hwt_packets *ps, struct hwt_flow_stats *out)
+{
+	if (!ps->stats)
+		return 0;
+	*out = *ps->stats;
+	return 1;
+}
+
 void hwt_packets_close(struct hwt_packets *ps)
 {
 	if (ps)

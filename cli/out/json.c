@@ -239,7 +239,7 @@ static void jsonl_gap(struct jsonl *j, struct show *v, const struct hwt_event *e
 		jsonl_addr(j, "addr", ev->u.gap.addr);
 	jsonl_u64(j, "lost", hwt_gap_has_addr(cause) ? 0 : ev->u.gap.lost);
 	if (ev->u.gap.code)
-		jsonl_dec(j, "code", ev->u.gap.code);
+		jsonl_dec(j, cause == HWT_GAP_RESERVED ? "places" : "code", ev->u.gap.code);
 	if (id) {
 		jsonl_key(j, "id");
 		out_fmt(j->o, "\"E%03u\"", id);

@@ -391,12 +391,20 @@ void show_gap(struct show *v, const struct hwt_event *ev)
 		out_count(o, ev->u.gap.lost, "byte");
 		out_str(o, " lost");
 	}
-	if (ev->u.gap.code) {
+	if (cause == HWT_GAP_RESERVED || cause == HWT_GAP_NO_DECODER)
+		out_fmt(o, ", trace id 0x%02x", ev->u.gap.trace_id);
+	if (cause == HWT_GAP_RESERVED && ev->u.gap.code > 1) {
+		out_str(o, " in ");
+		out_count(o, (uint64_t)ev->u.gap.code, "place");
+		out_str(o, " from");
+	} else if (ev->u.gap.code && cause != HWT_GAP_RESERVED) {
 		out_str(o, ", code ");
 		out_dec(o, ev->u.gap.code);
 	}
 	if (ev->off != HWT_NO_OFF) {
-		out_str(o, ", at trace offset 0x");
+		bool from = cause == HWT_GAP_RESERVED && ev->u.gap.code > 1;
+
+		out_str(o, from ? " trace offset 0x" : ", at trace offset 0x");
 		out_hex(o, ev->off, 1);
 	}
 	if (id)

@@ -52,6 +52,7 @@ size_t flow_record_text(const struct hwt_event *ev, char *buf, size_t n);
 struct hwt_packets {
 	int (*next)(struct hwt_packets *ps, struct hwt_packet *pkt);
 	void (*close)(struct hwt_packets *ps);
+	const struct hwt_flow_stats *stats;	/* NULL: not kept */
 };
 int packets_pt_new(struct hwt_packets **out, const struct flow_args *a, struct hwt_diag *diag);
 int packets_ocsd_new(struct hwt_packets **out, const struct flow_args *a, struct hwt_diag *diag);

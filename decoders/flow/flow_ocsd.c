@@ -10,12 +10,8 @@
 #include <stdlib.h>
 
 #include "../../hwtrace/base/diag.h"
-#include "ocsd_dec.h"
 #include "ocsd_feed.h"
-
-#define OTHERS	(CSDEC_IDS + 1)		/* trace ids, and bytes before the first one */
-
-struct others { uint64_t off, bytes; };	/* bytes without a decoder, of one id */
+#include "ocsd_other.h"
 
 enum phase { PHASE_FEED, PHASE_EOT, PHASE_DONE };
 
@@ -28,9 +24,7 @@ struct flow {
 	struct proof proof;
 	struct csdec *decs;	/* by trace id */
 	unsigned ndecs;
-	struct csdec *by_id[CSDEC_IDS];
-	struct others other[OTHERS];
-	uint64_t other_since;	/* input taken since they were last told */
+	struct csothers others;
 	struct csdec *cur;	/* works on a piece */
 	const uint8_t *p;	/* rest of the piece */
 	uint64_t left;
@@ -41,55 +35,8 @@ struct flow {
 	unsigned eot;		/* next source to end */
 };
 
-static void gap(struct flow *f, uint64_t off, uint64_t bytes, uint64_t lost, unsigned cause,
-		int32_t code, unsigned id)
-{
-	struct hwt_event ev = {
-		.time = HWT_TIME_UNKNOWN, .span = HWT_SPAN_UNKNOWN, .type = HWT_EV_GAP,
-		.clock = HWT_CLOCK_CS, .cpu = f->buf->cpu, .pid = f->buf->pid, .tid = f->buf->tid,
-		.src = f->ndecs ? f->decs[0].s.buf : 0, .off = off,
-	};
-
-	ev.u.gap.bytes = bytes;
-	ev.u.gap.lost = lost;
-	ev.u.gap.cause = (int16_t)cause;
-	ev.u.gap.code = code;
-	ev.u.gap.trace_id = (uint8_t)(id < CSDEC_IDS ? id : 0);
-	emit_event(&f->emit, f->emit.ncpus > 1 && id < CSDEC_IDS ? id : 0, &ev);
-}
-
-/* The earliest bytes of an id that nobody decodes; OTHERS if there are none. */
-static unsigned first_other(const struct flow *f)
-{
-	unsigned best = OTHERS;
-
-	for (unsigned id = 0; id < OTHERS; id++) {
-		if (f->other[id].bytes && (best == OTHERS || f->other[id].off < f->other[best].off))
-			best = id;
-	}
-	return best;
-}
-
-/* Tells those bytes, by place; the ring is empty and holds more events than there are ids. */
-static void tell_others(struct flow *f)
-{
-	unsigned id;
-
-	f->other_since = 0;
-	while ((id = first_other(f)) < OTHERS) {
-		struct others *o = &f->other[id];
-		struct csdec *d = id < CSDEC_IDS ? f->by_id[id] : NULL;
-
-		gap(f, o->off, o->bytes, 0, d ? HWT_GAP_NO_DECODER : HWT_GAP_RESERVED,
-		    d ? d->refused : 0, id);
-		o->bytes = 0;
-	}
-}
-
 static void others(struct flow *f, const struct feed_piece *pc)
 {
-	struct others *o = &f->other[pc->id < CSDEC_IDS ? pc->id : CSDEC_IDS];
-
 	if (f->feed.buf->framing != FRAMING_NONE && pc->id == TPIU_ID_NULL) {
 		f->fs.stats.bytes_decoded += pc->n;
 		return;
@@ -98,7 +45,7 @@ static void others(struct flow *f, const struct feed_piece *pc)
 		struct hwt_event ev = {
 			.time = HWT_TIME_UNKNOWN, .span = HWT_SPAN_UNKNOWN,
 			.type = HWT_EV_TRIGGER, .clock = HWT_CLOCK_CS, .cpu = f->buf->cpu,
-			.pid = HWT_NONE, .tid = HWT_NONE, .src = f->ndecs ? f->decs[0].s.buf : 0,
+			.pid = HWT_NONE, .tid = HWT_NONE, .src = f->others.src,
 			.off = pc->off,
 		};
 
@@ -110,12 +57,7 @@ static void others(struct flow *f, const struct feed_piece *pc)
 		f->fs.stats.bytes_decoded += pc->n;
 		return;
 	}
-	if (!o->bytes)
-		o->off = pc->off;
-	o->bytes += pc->n;
-	f->other_since += pc->n;
-	if (f->other_since >= FEED_SLICE)
-		tell_others(f);
+	csothers_add(&f->others, pc->id, pc->off, pc->n);
 }
 
 /* Answer of the library to anything. */
@@ -195,25 +137,17 @@ static void eot_step(struct flow *f)
 		answer(f, d, what, code);
 		return;
 	}
-	tell_others(f);
+	csothers_tell(&f->others);
 	f->fs.stats.bytes_blind = blind(f);
 	f->phase = PHASE_FEED;
 }
 
 static void span_begin(struct flow *f, const struct trace_span *sp)
 {
-	if (sp->cause_before != HWT_GAP_NONE || sp->lost_before)
-		gap(f, sp->pos, 0, sp->lost_before, sp->cause_before != HWT_GAP_NONE ?
-		    sp->cause_before : HWT_GAP_AUX_LOST, 0, f->ndecs ? f->decs[0].s.id : 0);
+	csothers_lost(&f->others, sp);
 	f->env.when = sp->time;
 	for (unsigned i = 0; i < f->ndecs; i++) {
-		struct src *s = &f->decs[i].s;
-
-		s->start = s->end = s->last_off = sp->pos;
-		s->span_pid = sp->pid != HWT_NONE ? sp->pid : f->buf->pid;
-		s->span_tid = sp->tid != HWT_NONE ? sp->tid : f->buf->tid;
-		s->pid = s->code_pid = s->span_pid;
-		s->tid = s->span_tid;
+		src_span(&f->decs[i].s, sp, f->buf);
 		csdec_code_changed(&f->decs[i]);
 	}
 }
@@ -225,7 +159,7 @@ static void take_data(struct flow *f, const struct feed_piece *pc)
 	if (f->buf->framing == FRAMING_NONE)
 		d = f->ndecs ? &f->decs[0] : NULL;
 	else
-		d = pc->id < CSDEC_IDS ? f->by_id[pc->id] : NULL;
+		d = pc->id < CSDEC_IDS ? f->others.by_id[pc->id] : NULL;
 	if (!d || !d->lib) {
 		others(f, pc);
 		return;
@@ -239,17 +173,8 @@ static void take_data(struct flow *f, const struct feed_piece *pc)
 
 static void end(struct flow *f)
 {
-	uint64_t off = 0;
-
 	f->phase = PHASE_DONE;
-	if (f->buf->nspans) {
-		const struct trace_span *sp = &f->buf->spans[f->buf->nspans - 1];
-
-		off = sp->pos + sp->size;
-	}
-	if (f->buf->cause_after != HWT_GAP_NONE || f->buf->lost_after)
-		gap(f, off, 0, f->buf->lost_after, f->buf->cause_after != HWT_GAP_NONE ?
-		    f->buf->cause_after : HWT_GAP_AUX_LOST, 0, f->ndecs ? f->decs[0].s.id : 0);
+	csothers_lost(&f->others, NULL);
 	emit_flush(&f->emit);
 }
 
@@ -284,7 +209,7 @@ static void step(struct flow *f)
 		take_data(f, &pc);
 		break;
 	case FEED_SKIP:
-		gap(f, pc.off, pc.n, 0, pc.cause, 0, 0);
+		csothers_gap(&f->others, pc.off, pc.n, 0, pc.cause, 0, 0);
 		break;
 	case FEED_BREAK:
 		eot_begin(f, HWT_GAP_BREAK, pc.off);
@@ -360,10 +285,11 @@ static int flow_decs(struct flow *f, const struct flow_args *a)
 	f->decs = calloc(f->ndecs ? f->ndecs : 1, sizeof(*f->decs));
 	if (!f->decs)
 		return -ENOMEM;
+	f->others.first_id = f->ndecs ? cfgs[0]->trace_id : 0;
 	rc = code_parts(a->image, &parts, &nparts);
 	cslib_lock();
 	for (unsigned i = 0; rc >= 0 && i < f->ndecs; i++) {
-		f->by_id[cfgs[i]->trace_id] = &f->decs[i];
+		f->others.by_id[cfgs[i]->trace_id] = &f->decs[i];
 		rc = csdec_open(&f->decs[i], a, cfgs[i], &f->env, parts, nparts);
 	}
 	cslib_unlock();
@@ -389,6 +315,9 @@ int flow_ocsd_new(struct hwt_stream **out, const struct flow_args *a, struct hwt
 	for (size_t i = 0; i < a->buf->nspans; i++)
 		f->fs.stats.bytes_in += a->buf->spans[i].size;
 	f->proof.version = 1;
+	f->others.emit = &f->emit;
+	f->others.buf = a->buf;
+	f->others.src = a->src;
 	feed_init(&f->feed, a->buf);
 	rc = emit_init(&f->emit, a, &f->fs.stats, a->buf->framing == FRAMING_NONE ? 1 : CSDEC_IDS);
 	if (rc >= 0)

@@ -356,18 +356,16 @@ bool csdec_padding(const struct csdec *d, const struct cslib_packet *p)
 	return true;
 }
 
-static void on_packet(void *ctx, const struct cslib_packet *p)
+bool csdec_account(struct csdec *d, const struct cslib_packet *p)
 {
-	struct csdec *d = ctx;
 	struct src *s = &d->s;
 	uint64_t off = src_off(s, p->index);
 
-	d->straight = 0;
 	d->blame_before = d->blame;
 	d->blame = p->blame;
 	if (csdec_padding(d, p)) {
 		s->packed += p->size;	/* nothing is missing */
-		return;
+		return false;
 	}
 	if (!s->hunting && p->use == CSLIB_BAD)
 		src_hunt(s, HWT_GAP_BAD_PACKET, p->type);
@@ -384,12 +382,23 @@ static void on_packet(void *ctx, const struct cslib_packet *p)
 		src_hunt(s, cause, 0);
 		d->overflow_told = p->use == CSLIB_OVERFLOW;
 	}
-	if (p->use == CSLIB_GOOD && (p->has_addr || p->has_source || p->exception))
-		doubt_packet(&d->doubt, off, p->exception ? SEEN_EXCEPTION :
-			     p->has_source ? SEEN_SOURCE : SEEN_TARGET, p->addr);
 	if (p->use == CSLIB_GOOD && !s->hunting && p->unexpected)
 		src_hole(s, off, 0, HWT_GAP_BAD_PACKET, p->type);
-	if (d->live_code && p->use == CSLIB_GOOD)
+	return p->use == CSLIB_GOOD;
+}
+
+static void on_packet(void *ctx, const struct cslib_packet *p)
+{
+	struct csdec *d = ctx;
+	uint64_t off = src_off(&d->s, p->index);
+
+	d->straight = 0;
+	if (!csdec_account(d, p))
+		return;
+	if (p->has_addr || p->has_source || p->exception)
+		doubt_packet(&d->doubt, off, p->exception ? SEEN_EXCEPTION :
+			     p->has_source ? SEEN_SOURCE : SEEN_TARGET, p->addr);
+	if (d->live_code)
 		packet_context(d, p);
 }
 

@@ -65,6 +65,11 @@ enum cslib_answer csdec_give(struct csdec *d, const uint8_t *p, uint32_t n, uint
  * the hardware may overwrite it (Arm ARM, ETE "Ignore instruction packet").
  */
 bool csdec_padding(const struct csdec *d, const struct cslib_packet *p);
+/*
+ * Where the bytes of a packet go: used, or in a hole. The same for flow and for a list of packets.
+ * False if it says nothing.
+ */
+bool csdec_account(struct csdec *d, const struct cslib_packet *p);
 /* Other code may be at the same place now: the library must forget what it keeps. */
 void csdec_code_changed(struct csdec *d);
 /* Afresh: what the decoder held is gone; bytes that no packet was made of are a hole. */

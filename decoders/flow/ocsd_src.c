@@ -30,6 +30,15 @@ void src_start(struct src *s)
 	s->last_size = 0;
 }
 
+void src_span(struct src *s, const struct trace_span *sp, const struct trace_buf *b)
+{
+	s->start = s->end = s->last_off = sp->pos;
+	s->span_pid = sp->pid != HWT_NONE ? sp->pid : b->pid;
+	s->span_tid = sp->tid != HWT_NONE ? sp->tid : b->tid;
+	s->pid = s->code_pid = s->span_pid;
+	s->tid = s->span_tid;
+}
+
 uint64_t src_off(const struct src *s, uint32_t index)
 {
 	return s->base + (uint64_t)(int64_t)(int32_t)(index - (uint32_t)s->base);

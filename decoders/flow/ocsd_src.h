@@ -48,6 +48,8 @@ void src_init(struct src *s, const struct flow_args *a, struct emit *emit,
 	      const struct trace_cfg *cfg);
 /* A span begins, or the frames broke: bytes are counted anew. */
 void src_start(struct src *s);
+/* What the recorder says of span @sp of @b. */
+void src_span(struct src *s, const struct trace_span *sp, const struct trace_buf *b);
 /* The library's byte index is 32 bits wide: the place near what is fed now. */
 uint64_t src_off(const struct src *s, uint32_t index);
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ocsd_dec.h"
 #include "ocsd_feed.h"
+#include "ocsd_other.h"
 
 #define PACKET_RING	128	/* a power of two */
 #define PACKET_STEP	32	/* bytes given at a time, so that all their packets have room */
@@ -24,8 +24,12 @@ struct packets {
 	const struct trace_buf *buf;
 	struct lister *listers;
 	unsigned n;
-	struct lister *by_id[CSDEC_IDS];
-	struct lister *cur;
+	/* the same account of every byte as flow has; the holes themselves are not listed */
+	struct emit emit;
+	struct hwt_flow_stats stats;
+	struct csdec_env env;
+	struct csothers others;
+	struct csdec *cur;
 	const uint8_t *p;
 	uint64_t left;
 	bool done;
@@ -97,11 +101,13 @@ static void list(void *ctx, const struct cslib_packet *p)
 	struct hwt_packet *k;
 	char text[512];
 
+	csdec_account(&l->d, p);
 	cut_pad(&l->d, p, off, &bytes, &size);
 	have = bytes == p->bytes ? p->have : size;
 	k = packet_add(l->ps, off, size, bytes, size < have ? size : have, l->d.s.id);
 	k->proto = l->d.s.cfg->proto;
 	k->bad = p->use == CSLIB_UNSYNC || p->use == CSLIB_BAD || p->use == CSLIB_CUT;
+	k->unused = !k->bad && l->d.s.hunting && p->use == CSLIB_GOOD;
 	if (csdec_padding(&l->d, p)) {
 		k->bad = false;
 		snprintf(text, sizeof(text), "I_IGNORE : Ignore; before the first A-sync");
@@ -113,24 +119,29 @@ static void list(void *ctx, const struct cslib_packet *p)
 
 static void packets_data(struct packets *ps, const struct feed_piece *pc)
 {
-	struct lister *l = pc->id < CSDEC_IDS ? ps->by_id[pc->id] : NULL;
+	struct csdec *d = pc->id < CSDEC_IDS ? ps->others.by_id[pc->id] : NULL;
+	bool frames = ps->buf->framing != FRAMING_NONE;
 
-	if (ps->buf->framing == FRAMING_NONE)
-		l = ps->n ? &ps->listers[0] : NULL;
-	if (l && l->d.lib) {
-		ps->cur = l;
+	if (!frames)
+		d = ps->n ? &ps->listers[0].d : NULL;
+	if (d && d->lib) {
+		ps->cur = d;
 		ps->p = pc->p;
 		ps->left = pc->n;
-		l->d.s.base = pc->off;
-		l->d.s.fed_any = true;
+		d->s.base = pc->off;
+		d->s.fed_any = true;
 		return;
 	}
-	if (ps->buf->framing != FRAMING_NONE && pc->id == TPIU_ID_NULL)
+	if (frames && (pc->id == TPIU_ID_NULL || pc->id == TPIU_ID_TRIGGER)) {
+		ps->stats.bytes_decoded += pc->n;
+		if (pc->id == TPIU_ID_TRIGGER)
+			snprintf(packet_add(ps, pc->off, pc->n, pc->p, pc->n, pc->id)->name, 32,
+				 "TRIGGER");
 		return;
-	if (ps->buf->framing != FRAMING_NONE && pc->id == TPIU_ID_TRIGGER)
-		snprintf(packet_add(ps, pc->off, pc->n, pc->p, pc->n, pc->id)->name, 32, "TRIGGER");
-	else if (l)
-		packet_bad(ps, pc->off, pc->n, pc->p, pc->id, l->d.s.cfg->proto, "NO_DECODER",
+	}
+	csothers_add(&ps->others, pc->id, pc->off, pc->n);
+	if (d)
+		packet_bad(ps, pc->off, pc->n, pc->p, pc->id, d->s.cfg->proto, "NO_DECODER",
 			   "no decoder for this source");
 	else
 		packet_bad(ps, pc->off, pc->n, pc->p, pc->id < CSDEC_IDS ? pc->id : 0,
@@ -138,8 +149,15 @@ static void packets_data(struct packets *ps, const struct feed_piece *pc)
 			   "trace id without a source" : "before the first trace id");
 }
 
-/* The end of a span or a barrier: partial packets are listed as such. */
-static void packets_eot(struct packets *ps)
+static void packets_span(struct packets *ps, const struct trace_span *sp)
+{
+	csothers_lost(&ps->others, sp);
+	for (unsigned i = 0; i < ps->n; i++)
+		src_span(&ps->listers[i].d.s, sp, ps->buf);
+}
+
+/* The end of a span or a barrier (@cause): partial packets are listed as such. */
+static void packets_eot(struct packets *ps, uint64_t off, unsigned cause)
 {
 	int32_t code;
 
@@ -149,25 +167,31 @@ static void packets_eot(struct packets *ps)
 		if (!d->lib || !d->s.fed_any)
 			continue;
 		cslib_eot(d->lib, &code);
-		cslib_reset(d->lib);
-		d->s.fed_any = false;
+		csdec_reset(d, HWT_GAP_TRUNCATED);
+		if (cause == HWT_GAP_BREAK) {
+			src_hole(&d->s, off, 0, HWT_GAP_BREAK, 0);
+			src_hunt(&d->s, HWT_GAP_BREAK, 0);
+		}
 	}
+	csothers_tell(&ps->others);
 }
 
 static void packets_feed(struct packets *ps)
 {
-	struct csdec *d = &ps->cur->d;
+	struct csdec *d = ps->cur;
 	uint32_t n = ps->left < PACKET_STEP ? (uint32_t)ps->left : PACKET_STEP, used = 0;
 	enum cslib_answer what;
 	int32_t code;
 
+	d->s.fed += n;
 	what = csdec_give(d, ps->p, n, &used, &code);
 	if (!used || used > n)
 		used = n;
+	d->s.fed -= n - used;
 	if (what == CSLIB_FATAL) {
 		packet_bad(ps, d->s.base, used, ps->p, d->s.id, d->s.cfg->proto, "REFUSED",
 			   "the library refused the bytes up to here");
-		cslib_reset(d->lib);
+		csdec_fatal(d, code);
 	}
 	d->s.base += used;
 	ps->p += used;
@@ -180,6 +204,7 @@ static int packets_next(struct hwt_packets *h, struct hwt_packet *pkt)
 	struct feed_piece pc;
 
 	while (ps->head == ps->tail) {
+		ps->emit.tail = ps->emit.head;	/* holes are counted only */
 		if (ps->done)
 			return 0;
 		if (ps->left) {
@@ -188,10 +213,14 @@ static int packets_next(struct hwt_packets *h, struct hwt_packet *pkt)
 		}
 		feed_next(&ps->feed, &pc);
 		switch (pc.what) {
+		case FEED_SPAN:
+			packets_span(ps, pc.span);
+			break;
 		case FEED_DATA:
 			packets_data(ps, &pc);
 			break;
 		case FEED_SKIP:
+			csothers_gap(&ps->others, pc.off, pc.n, 0, pc.cause, 0, 0);
 			packet_bad(ps, pc.off, pc.n, pc.p, 0, HWT_PROTO_NONE, "NO_FRAME",
 				   pc.cause == HWT_GAP_TRUNCATED ? "part of a frame" :
 				   pc.cause == HWT_GAP_BAD_PACKET ?
@@ -199,10 +228,14 @@ static int packets_next(struct hwt_packets *h, struct hwt_packet *pkt)
 				   "before the first frame sync");
 			break;
 		case FEED_BREAK:
+			packets_eot(ps, pc.off, HWT_GAP_BREAK);
+			break;
 		case FEED_SPAN_END:
-			packets_eot(ps);
+			ps->stats.bytes_decoded += pc.n;
+			packets_eot(ps, pc.off, HWT_GAP_NONE);
 			break;
 		case FEED_END:
+			csothers_lost(&ps->others, NULL);
 			ps->done = true;
 			break;
 		default:
@@ -222,6 +255,7 @@ static void packets_close(struct hwt_packets *h)
 		cslib_close(ps->listers[i].d.lib);
 	cslib_unlock();
 	free(ps->listers);
+	emit_fini(&ps->emit);
 	free(ps);
 }
 
@@ -236,13 +270,16 @@ static int packets_open(struct packets *ps, const struct flow_args *a)
 	ps->listers = calloc(ps->n ? ps->n : 1, sizeof(*ps->listers));
 	if (!ps->listers)
 		return -ENOMEM;
+	ps->others.first_id = ps->n ? cfgs[0]->trace_id : 0;
 	cslib_lock();
 	for (unsigned i = 0; rc >= 0 && i < ps->n; i++) {
 		struct lister *l = &ps->listers[i];
 
 		l->ps = ps;
-		src_init(&l->d.s, a, NULL, cfgs[i]);
-		ps->by_id[cfgs[i]->trace_id] = l;
+		l->d.env = &ps->env;
+		src_init(&l->d.s, a, &ps->emit, cfgs[i]);
+		src_start(&l->d.s);
+		ps->others.by_id[cfgs[i]->trace_id] = &l->d;
 		rc = cslib_open(&l->d.lib, cfgs[i], &calls, l, &l->d.refused);
 	}
 	cslib_unlock();
@@ -251,7 +288,10 @@ static int packets_open(struct packets *ps, const struct flow_args *a)
 
 int packets_ocsd_new(struct hwt_packets **out, const struct flow_args *a, struct hwt_diag *diag)
 {
+	static const struct hwt_interest holes = { .level = HWT_LEVEL_HOLES,
+		.time_hi = HWT_TIME_UNKNOWN };
 	struct packets *ps = calloc(1, sizeof(*ps));
+	struct flow_args args = *a;
 	int rc;
 
 	if (!ps)
@@ -259,8 +299,17 @@ int packets_ocsd_new(struct hwt_packets **out, const struct flow_args *a, struct
 	ps->ps.next = packets_next;
 	ps->ps.close = packets_close;
 	ps->buf = a->buf;
+	args.want = &holes;
+	ps->ps.stats = &ps->stats;
+	ps->env = (struct csdec_env){ .emit = &ps->emit, .stats = &ps->stats };
+	ps->others = (struct csothers){ .emit = &ps->emit, .buf = a->buf, .src = a->src };
+	for (size_t i = 0; i < a->buf->nspans; i++)
+		ps->stats.bytes_in += a->buf->spans[i].size;
 	feed_init(&ps->feed, a->buf);
-	rc = packets_open(ps, a);
+	rc = emit_init(&ps->emit, &args, &ps->stats, a->buf->framing == FRAMING_NONE ? 1 :
+		       CSDEC_IDS);
+	if (rc >= 0)
+		rc = packets_open(ps, &args);
 	if (rc < 0) {
 		packets_close(&ps->ps);
 		return csdec_refuse(diag, a->buf, rc);

@@ -213,7 +213,11 @@ struct hwt_event {
 			};
 			int16_t  cause;		/* enum hwt_gap_cause */
 			uint8_t  trace_id, pad;
-			int32_t  code;		/* library's or recorder's own code */
+			/*
+			 * library's or recorder's own code; HWT_GAP_RESERVED: in how many
+			 * places @bytes are, between bytes of other ids
+			 */
+			int32_t  code;
 		} gap;
 		struct {
 			uint64_t id;		/* CR3 or CONTEXTIDR */

@@ -524,7 +524,7 @@ static void test_nothing(void **state)
 	start(&r, hex, FRAMING_MEM);
 	decode(&r, EVENTS);
 	/* 15 bytes of each frame have no owner, the last one is the frame's */
-	is_gap(&r, 0, HWT_GAP_RESERVED, 0, 60);
+	is_gap(&r, 0, HWT_GAP_NO_SYNC, 0, 60);
 	stop(&r);
 	start(&r, "ffffff7fffffff7fffffff7fffffff7fffffff7f", FRAMING_TPIU);
 	decode(&r, EVENTS);

@@ -1,0 +1,28 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# "packets" and "check" count the same bytes and holes of a CoreSight capture; check's holes about code are its own.
+. tests/golden/common
+need_captures
+need python3
+rc=0 n=0
+for d in "$CAP"/arm/*/in "$CAP"/ete/*/in; do
+	[ -f "$d/snapshot.ini" ] || continue
+	case "$d" in
+	*/fib-2/in) published "$CAP/arm/fib-files/trace2/cstrace.bin" 14624 || continue ;;
+	esac
+	a=$("$HWT" packets "$d" 2>&1 >/dev/null | sed -n 's/^decoded.* \([0-9]*\) holes\{0,1\} (\([0-9]*\) bytes\{0,1\} skipped, \([0-9]*\) lost)/\1 \2 \3/p')
+	b=$("$HWT" check --jsonl "$d" 2>/dev/null | python3 -c '
+import json, sys
+code = "no-image bad-image no-path no-return unknown-branch no-progress library".split()
+v = [x for x in map(json.loads, sys.stdin) if x["type"] == "holes" and x["cause"] not in code]
+print(*(sum(x[k] for x in v) for k in ("count", "bytes", "lost")))')
+	[ -n "$a" ] && [ "$a" = "$b" ] || { echo "$d: packets: $a, check: $b"; rc=1; }
+	n=$((n + 1))
+done
+echo "# $n captures"
+# a ring that wrapped begins in the middle of somebody's bytes: no id is unknown
+"$HWT" check --jsonl "$CAP/arm/TC2/in" 2>/dev/null | grep -q '"reserved-id"' && { echo "TC2: all ids are known"; rc=1; }
+# the id that nobody described has a name, and its bytes are in 256 places
+"$HWT" list --jsonl --level events "$CAP/arm/r5f-freertos/in" 2>/dev/null |
+	grep -q '"reserved-id","bytes":256,.*"places":256,"id":"E024","trace_id":111' || { echo "r5f: id 0x6f"; rc=1; }
+exit $rc
