@@ -68,7 +68,7 @@ TOOL_BIN  := $(patsubst %.c,$(O)/%,$(TOOL_SRC))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: help all lib cli deps unit check check-all check-arm64 san-bins cover cover-bins damage-long fuzz fuzzers bench demo install uninstall clean layers analyze style FORCE
+.PHONY: help all lib cli deps unit check check-all check-arm64 san-bins cover cover-bins check-damage damage-long fuzz fuzzers bench demo install uninstall clean layers analyze style FORCE
 
 all: lib cli
 
@@ -80,6 +80,7 @@ help:
 		'make unit       unit tests only' \
 		'make check-arm64  cross build, unit tests under qemu-user' \
 		'make fuzz       RUNS=$(RUNS) executions of each fuzz target; TARGETS="pt elf" for some' \
+		'make check-damage  damage by the rule: all bytes of files up to 2 KiB, 500 of larger ones' \
 		'make damage-long  every byte of the small inputs damaged: an hour' \
 		'make cover      line coverage of the parsers' \
 		'make bench      CPU time and memory against other tools' \
@@ -198,6 +199,11 @@ demo: deps
 	@HWTRACE=$(O)/hwtrace sh fixtures/demo.sh
 
 # all offsets of small inputs, many of large ones: an hour of CPU
+# every input by the rule; "make check" takes fewer places of those that take long
+check-damage: deps $(O)/hwtrace
+	@$(MAKE) --no-print-directory O=$(SAN_O) SAN=address,undefined $(SAN_O)/tests/tools/damage
+	@RULE=1 O=$(O) SAN_O=$(SAN_O) sh tests/golden/damage.sh
+
 damage-long: deps $(O)/hwtrace
 	@$(MAKE) --no-print-directory O=$(SAN_O) SAN=address,undefined $(SAN_O)/tests/tools/damage
 	@LONG=1 O=$(O) SAN_O=$(SAN_O) sh tests/golden/damage.sh

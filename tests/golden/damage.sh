@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Damages captures in every way (tests/tools/damage.c says which, and what must hold), each in one process of the sanitized build.
+# RULE=1 (make check-damage): all offsets of files up to 2 KiB, 500 seeded ones of larger files, also where that takes long.
 # LONG=1 (make damage-long): all offsets of files up to 16 KiB, 40 times as many of larger ones.
 . tests/golden/common
 need python3
@@ -15,6 +16,7 @@ seed=1 sum=0 bad=0
 run() {
 	n=$1
 	shift
+	[ -z "${RULE:-}" ] || n=500
 	if [ -n "$LONG" ]; then
 		n=$((n * 40))
 		[ $n -ge 16384 ] || n=16384
@@ -25,12 +27,12 @@ run() {
 	seed=$((seed + 1))
 	v=$(sed -n 's/.* \([0-9]*\) variants.*/\1/p' "$TMP/out")
 	sum=$((sum + ${v:-0}))
-	[ -z "${VERBOSE:-}$LONG" ] || echo "$(($(date +%s) - start)) s $*: $(cat "$TMP/out")"
+	[ -z "${VERBOSE:-}${RULE:-}$LONG" ] || echo "$(($(date +%s) - start)) s $*: $(cat "$TMP/out")"
 }
 
 # The same where a variant takes long, because of the code that comes with it: COUNT offsets of small files too.
 some() {
-	if [ -n "$LONG" ]; then run "$@"; else n=$1; shift; run "$n" -few "$@"; fi
+	if [ -n "$LONG${RULE:-}" ]; then run "$@"; else n=$1; shift; run "$n" -few "$@"; fi
 }
 
 # inputs of our own: packets of fixtures/ and of damage.vectors with code that fits them
