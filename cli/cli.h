@@ -31,6 +31,8 @@ struct cmd {
 	const char *text;	/* a paragraph or more, one line each */
 	const char *examples[3][2];	/* command line, what it does */
 	int (*run)(struct run *r);
+	/* what a line or a column of its output means; ends with a NULL; NULL: nothing to tell */
+	const char *const (*output)[2];
 };
 
 /* The @i-th command, NULL past the end; the command of that name, or NULL. */

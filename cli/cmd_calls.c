@@ -70,7 +70,7 @@ static void leave_marks(struct out *o, const struct hwt_call *c, bool said)
 		out_str(o, " (unwound)");
 		break;
 	case HWT_WHY_LOST:
-		out_str(o, " (end not seen: hole)");
+		out_str(o, " (end not seen)");
 		break;
 	case HWT_WHY_OPEN:
 		out_str(o, c->func == HWT_NO_ADDR ? " (trace ends inside)" : " (still running)");

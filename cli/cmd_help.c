@@ -40,6 +40,12 @@ void help_cmd(struct out *o, const struct cmd *c)
 	out_fmt(o, "usage: hwtrace %s [OPTION]... %s\n\n", c->name, c->args);
 	lines(o, c->text, "");
 	opt_help(o, c->bit);
+	for (unsigned i = 0; c->output && c->output[i][0]; i++) {
+		out_fmt(o, "%s  %s\n", i ? "" : "\nOutput lines:\n", c->output[i][0]);
+		o->line = o->flushed + o->n;
+		out_tab(o, 6);
+		opt_wrap(o, c->output[i][1], 6);
+	}
 	out_str(o, "\nExamples:\n");
 	for (unsigned i = 0; i < 3 && c->examples[i][0]; i++)
 		out_fmt(o, "  %s\n      %s\n", c->examples[i][0], c->examples[i][1]);

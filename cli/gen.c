@@ -99,6 +99,11 @@ static void man_command(struct out *o, const struct cmd *c)
 	out_str(o, ".SH DESCRIPTION\n");
 	line(o, "", c->text, "");
 	man_options(o, c->bit);
+	for (unsigned i = 0; c->output && c->output[i][0]; i++) {
+		out_str(o, i ? ".TP\n" : ".SH OUTPUT\n.TP\n");
+		line(o, ".B ", c->output[i][0], "");
+		line(o, "", c->output[i][1], "");
+	}
 	out_str(o, ".SH EXAMPLES\n");
 	for (unsigned i = 0; i < 3 && c->examples[i][0]; i++) {
 		out_str(o, ".TP\n");

@@ -511,8 +511,7 @@ void opt_free(struct opts *o)
 	*o = (struct opts){ 0 };
 }
 
-/* Words of @s from column @col on, at most 80 columns. */
-static void wrap(struct out *o, const char *s, unsigned col)
+void opt_wrap(struct out *o, const char *s, unsigned col)
 {
 	while (*s) {
 		size_t n = strcspn(s, " ");
@@ -554,7 +553,7 @@ void opt_help(struct out *o, unsigned cmd)
 			if (d->arg)
 				out_fmt(o, " %s", d->arg);
 			out_tab(o, 28);
-			wrap(o, d->help, 28);
+			opt_wrap(o, d->help, 28);
 		}
 	}
 }

@@ -79,6 +79,8 @@ int opt_parse_time(struct opt_time *t, const char *s, size_t n, char *err, size_
 /* Number of edits between two words, for "did you mean"; words over 31 bytes are far. */
 unsigned opt_distance(const char *a, const char *b);
 
+/* Words of @s from column @col on, at most 80 columns, and a newline. */
+void opt_wrap(struct out *o, const char *s, unsigned col);
 /* The options of @cmd in groups, two columns. */
 void opt_help(struct out *o, unsigned cmd);
 

@@ -1,0 +1,39 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Functions that run without having been called, and what holes and filters do to a call tree. The truth is what the programs are.
+. tests/golden/common
+need python3
+nest=tests/golden/calls_nest.py
+d=fixtures/captures/demo/in
+"$HWT" calls --jsonl --sysroot "$d" "$d/perf.data" >"$TMP/demo" 2>/dev/null || die "demo: exit $?"
+# checksum calls nothing (demo.c); fib runs behind the hole
+python3 $nest "$TMP/demo" _start fib 'fib>fib' '_start>work' 'work>checksum' || exit 1
+"$HWT" calls --sysroot "$d" "$d/perf.data" 2>/dev/null >"$TMP/text" || die "demo: exit $?"
+sed -n '/checksum {/,/} checksum/p' "$TMP/text" | grep -q fib && die "fib hangs under checksum"
+grep -q '} checksum (end not seen)' "$TMP/text" || die "checksum was seen to end"
+grep -q 'work { (open before the hole)' "$TMP/text" || die "work is not known again"
+grep -q '} work (hole inside)' "$TMP/text" || die "a duration across a hole, or no end of work"
+grep -q '} _start (still running)' "$TMP/text" || die "_start is not open at the end"
+"$HWT" calls --summary --sym 'f*' --sysroot "$d" "$d/perf.data" 2>/dev/null | sed 1d | grep -v ' f[a-z]*  (demo)$' && die "--sym does not select"
+n=$("$HWT" calls --sym twice --sysroot "$d" "$d/perf.data" 2>/dev/null | grep -c 'twice()')
+[ "$n" = 2 ] || die "work calls twice 2 times, not $n"
+need_captures
+# the functions that LLDB's own expectation is in; no call or return was traced
+"$HWT" calls --jsonl "$CAP/pt/lldb-cpus/in/trace.json" 2>/dev/null >"$TMP/lldb-cpus" || die "lldb-cpus: exit $?"
+python3 $nest "$TMP/lldb-cpus" 'bar()' 'foo()' || exit 1
+"$HWT" calls --jsonl "$CAP/pt/lldb-thread/in" 2>/dev/null >"$TMP/lldb-thread" || die "lldb-thread: exit $?"
+python3 $nest "$TMP/lldb-thread" main || exit 1
+# an address filter leaves out the C library: what tracing starts in again does not hang under the PLT
+e=$CAP/arm/pixel/in
+"$HWT" calls --elf "$e/etm_test_loop" "$e/perf_etm.data" 2>/dev/null >"$TMP/pixel" || die "pixel: exit $?"
+sed -n '/__libc_init@plt {/,/} __libc_init@plt (end not seen)/p' "$TMP/pixel" >"$TMP/plt"
+[ "$(wc -l <"$TMP/plt")" = 3 ] && grep -q -- '-- not traced from .* to ' "$TMP/plt" || die "pixel: $(cat "$TMP/pixel")"
+# the tree nests, every entry has an end, and no hole is forgotten where several are one line
+for c in arm/r5f-freertos arm/fib-1 arm/juno_r1_1 arm/TC2 ete/tme_test ete/002-ack_test_scr; do
+	n=$(basename "$c")
+	"$HWT" calls --jsonl "$CAP/$c/in" 2>/dev/null >"$TMP/$n" || die "$c: exit $?"
+	python3 $nest "$TMP/$n" || exit 1
+	"$HWT" list --level events --jsonl "$CAP/$c/in" 2>/dev/null >"$TMP/list"
+	python3 tests/golden/calls_gaps.py "$TMP/list" "$TMP/$n" || die "$c: holes"
+done
+echo "# $(grep -c '"type":"call"' "$TMP/demo") calls of the demo"
