@@ -39,8 +39,10 @@ static void read_buffer(struct run *r, size_t i, const char *name, struct ledger
 		return;
 	while (run_tick(r, st, off) && (n = hwt_stream_next(st, ev, 256)) > 0) {
 		for (int k = 0; k < n; k++)
-			if (ev[k].type == HWT_EV_GAP)
+			if (ev[k].type == HWT_EV_GAP) {
 				add(l, &ev[k]);
+				show_count(&r->show, &ev[k]);
+			}
 		off = ev[n - 1].off;
 	}
 	if (n < 0) {

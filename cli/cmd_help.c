@@ -92,7 +92,7 @@ static const char times_text[] =
 	"\n"
 	"--time A..B takes seconds, a number with unit (ns, us, ms, s), or a percentage of the\n"
 	"capture; either end may be empty: 4.64..4.641, 10ms..12.5ms, 90%.. An event is shown\n"
-	"if it may have happened in the window; events without time are always shown.\n"
+	"if it may have happened in the window; trace events without time are always shown.\n"
 	"\n"
 	"A hole begins at the last time known before it, and its length reaches to the next one.\n"
 	"Of two events, one is before the other only if their intervals do not overlap.\n";

@@ -53,7 +53,8 @@ static bool side_wanted(const struct run *r, const struct side *s, const struct 
 	} else if (!one_of(r->opts.tids, r->opts.ntids, ev->tid, ev->pid)) {
 		return false;
 	}
-	return !r->opts.have_time || (ev->time >= r->time_lo && ev->time <= r->time_hi);
+	return !r->opts.have_time || (ev->time != HWT_TIME_UNKNOWN && ev->time >= r->time_lo &&
+				      ev->time <= r->time_hi);
 }
 
 static void side_close(struct side *s)
@@ -74,10 +75,10 @@ static void side_next(struct run *r, struct side *s)
 	}
 }
 
-/* Passes over what happened before @time. */
+/* Passes over what happened before @time; what has no time was there before the trace. */
 static void side_skip(struct run *r, struct side *s, uint64_t time)
 {
-	while (s->st && s->ev.time < time && !run_interrupted)
+	while (s->st && (s->ev.time < time || s->ev.time == HWT_TIME_UNKNOWN) && !run_interrupted)
 		side_next(r, s);
 }
 
@@ -119,10 +120,11 @@ static bool again(struct side *s)
 	return same;
 }
 
-/* Kernel-side events up to @time. */
+/* Kernel-side events up to @time; one without a time stands where the file has it. */
 static bool print_side(struct run *r, struct side *s, uint64_t time)
 {
-	while (s->st && s->ev.time <= time && !run_interrupted) {
+	while (s->st && (s->ev.time <= time || s->ev.time == HWT_TIME_UNKNOWN) &&
+	       !run_interrupted) {
 		if (!again(s) && !print(r, &s->ev))
 			return false;
 		side_next(r, s);

@@ -413,6 +413,21 @@ static void print_notes_of(struct run *r, size_t first)
 		hint_line(id);
 }
 
+/* Files of programs are named by notes; the kernel is none, but often the first that is missing. */
+static void kernel_note(const struct show *v)
+{
+	struct hwt_diag d = { .off = HWT_NO_OFF, .id = 14 };
+
+	if (!v->kernel_holes)
+		return;
+	snprintf(d.text, sizeof(d.text), "kernel code is missing at %llx",
+		 (unsigned long long)v->kernel_addr);
+	diag_line(&d, 0, NULL, v->kernel_holes > UINT32_MAX ? UINT32_MAX :
+		  (uint32_t)v->kernel_holes);
+/* Notes name the files of programs. The kernel is none, but often what is missing first. */
+		"boot that was traced\n");
+}
+
 /* True if the input is cut inside a declared length. */
 static bool print_notes(struct run *r)
 {
@@ -428,6 +443,8 @@ static bool print_notes(struct run *r)
 		if (k == i && !r->opts.quiet)
 			print_notes_of(r, i);
 	}
+	if (!r->opts.quiet)
+		kernel_note(&r->show);
 	out_flush(&err_out);
 	return cut;
 }

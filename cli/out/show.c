@@ -369,6 +369,9 @@ void show_count(struct show *v, const struct hwt_event *ev)
 	v->skipped += ev->u.gap.bytes;
 	if (!hwt_gap_has_addr((unsigned)ev->u.gap.cause))
 		v->lost += ev->u.gap.lost;
+	else if (ev->u.gap.cause == HWT_GAP_NO_IMAGE && ev->u.gap.addr >> 63 &&
+		 ev->u.gap.addr != HWT_NO_ADDR && !v->kernel_holes++)
+		v->kernel_addr = ev->u.gap.addr;
 }
 
 void show_gap(struct show *v, const struct hwt_event *ev)

@@ -28,8 +28,14 @@ static void step_span(struct flow_ipt *f)
 	const struct trace_span *s;
 
 	if (f->span == f->buf->nspans) {
+		uint64_t end = 0;
+
+		if (f->span) {
+			s = &f->buf->spans[f->span - 1];
+			end = s->pos + s->size;
+		}
 		if (f->buf->cause_after != HWT_GAP_NONE)
-			ipt_lost(f, f->buf->cause_after, f->buf->lost_after, 0);
+			ipt_lost(f, f->buf->cause_after, f->buf->lost_after, end);
 		emit_flush(&f->emit);
 		f->state = AT_END;
 		return;

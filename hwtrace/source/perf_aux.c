@@ -337,6 +337,14 @@ static int add_range(struct run *r, uint64_t off, uint64_t end, const struct per
 	return 0;
 }
 
+/* A flag speaks of a record, whose size is not what was lost. */
+static void flag_note(struct perf *pf, unsigned id, const struct perf_aux *a, const char *what)
+{
+	notes_add(&pf->c->notes, HWT_NOTE_WARN, id, pf->c->path, a->file_off,
+		  "%s, flagged in the AUX record of the %" PRIu64 " bytes from AUX offset %" PRIu64,
+		  what, a->size, a->off);
+}
+
 /* The flags of one AUX record, once for each. Three counts that mean three things. */
 static void aux_flags(struct build *b, const struct perf_aux *a)
 {
@@ -346,13 +354,11 @@ static void aux_flags(struct build *b, const struct perf_aux *a)
 	b->partial += !!(a->flags & AUX_PARTIAL);
 	b->collisions += !!(a->flags & AUX_COLLISION);
 	if (a->flags & AUX_TRUNCATED)
-		note(pf, 20, a->file_off, "recorder lost trace (truncated)", a->size, a->off);
+		flag_note(pf, 20, a, "recorder lost trace (truncated)");
 	if (a->flags & AUX_COLLISION)
-		note(pf, 23, a->file_off, "collision with another user of the trace unit", a->size,
-		     a->off);
+		flag_note(pf, 23, a, "collision with another user of the trace unit");
 	if (a->flags & AUX_PARTIAL)
-		note(pf, E_AUX_FLAGS, a->file_off, "trace has gaps inside (partial)", a->size,
-		     a->off);
+		flag_note(pf, E_AUX_FLAGS, a, "trace has gaps inside (partial)");
 }
 
 /* One AUX record; *pos is the offset up to which everything is done. */

@@ -98,7 +98,10 @@ static void fill(struct ev_stream *es, const struct perf_rec *r, struct hwt_even
 	perf_sample(pf, r, &s);
 	*ev = (struct hwt_event){ .time = s.time, .cpu = s.cpu, .pid = s.pid, .tid = s.tid,
 				  .src = r->file, .off = r->off };
-	if (s.time == HWT_TIME_UNKNOWN)
+	/* a record that perf made up of /proc, before the recording: the clock was never read */
+	if (!s.time)
+		ev->time = HWT_TIME_UNKNOWN;
+	if (ev->time == HWT_TIME_UNKNOWN)
 		ev->span = HWT_SPAN_UNKNOWN;
 	switch (r->type) {
 	case REC_MMAP: case REC_MMAP2:

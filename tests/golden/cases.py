@@ -250,16 +250,13 @@ def one(tool, tmp, c, show):
         if cmd == "check" and ledger(c, out):
             bad.append(where + ledger(c, out))
         if cmd == "packets" and c.rows and "-" not in [l[0] for l in lines]:
-            bad += packets(c, got, where)
+            bad += packets(c, run(tool, tmp, c, cmd, ["--jsonl"] + opts)[1], where)
     return bad
 
 
-def packets(c, got, where):
+def packets(c, out, where):
     """The rows of the packet fixture, at their offsets."""
-    seen = []
-    for l in got:
-        m = re.match(r"([0-9a-f]{8,}) +(?:BAD )?(\S+) *(.*)", l)
-        seen.append((int(m[1], 16), m[2], m[3].strip()))
+    seen = [(p["off"], p["pkt"], p["payload"]) for p in map(json.loads, out.splitlines()[1:])]
     want = []
     for off, kind, text in c.rows:
         want.append((off, kind, text))

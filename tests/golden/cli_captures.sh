@@ -29,6 +29,29 @@ for src in (0, 1):
 assert len(part) < len(whole) and "cut.data+0x" in err and "try: " in err, err
 run(3, "check", cut)
 run(3, "info", cut)
+out, err = run(1, "check", perf)
+assert "kernel code is missing at ffffffffb960d302" in err and "--kcore" in err, err
+# what is missing is missing behind what is there
+gap = [r for r in rows("list", "--level", "events", "--cpu", "3", cut, want=3) if r.get("cause") == "aux-missing"]
+assert len(gap) == 1 and gap[0]["off"] == 69352 and gap[0]["lost"] == 68376, gap
+# a hole lies at or after what is known before it, and begins before the events of the kernel in it
+all = rows("list", "--level", "range", "--cpu", "3", perf)
+reached = 0
+for r in all[1:]:
+    if "time" not in r or r["type"] in ("map", "task", "record"):
+        continue
+    assert r["time"]["lo"] >= reached, "time goes back: %s" % r
+    reached = r["time"]["lo"]
+first = next(i for i, r in enumerate(all) if r["type"] == "gap")
+# TSC packet at 0x36 of the buffer, in the clock of the recording
+assert all[first]["off"] == 0x60 and all[first]["time"]["lo"] == 997733, all[first]
+assert all[first]["time"]["hi"] > all[first]["time"]["lo"]
+inside = [r for r in all if r["type"] == "sched.switch" and all[first]["time"]["lo"] < r["time"]["lo"] < all[first]["time"]["hi"]]
+assert inside and all.index(inside[0]) > first, "events of the kernel inside a hole stand before it"
+# records that were made up before the recording have no time
+assert not [r for r in all if r.get("time", {}).get("lo", 0) < 0], "a time before the start"
+text = run(0, "list", "--level", "events", "-v", "--cpu", "3", perf)[0]
+assert not [l for l in text.splitlines() if l.strip().startswith("-6")], "a time before the start"
 
 # one CPU, and a window of time: the same lines as in the whole listing, those and no others
 lldb = cap + "/pt/lldb-cpus/in/trace.json"

@@ -506,7 +506,7 @@ static void test_spans(void **state)
 			    "ffffffff81e00002-ffffffff81e00002 1 far-return\n"
 			    "401004-401005 2 other\n"
 			    "off 401006 cut\n"
-			    "gap aux-missing 0+0 lost 7\n");
+			    "gap aux-missing 102+0 lost 7\n");
 	ptflow_fini(&pf);
 }
 
