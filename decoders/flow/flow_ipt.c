@@ -115,15 +115,6 @@ static void open_run(struct flow_ipt *f)
 	f->state = IN_FLOW;
 }
 
-/*
- * Memory that the trace unit never wrote, in front of what it wrote: read as PAD, which it may as
- * well be. Without a PSB behind it zeros are no trace.
- */
-static bool unwritten(const struct trace_span *s, uint64_t n)
-{
-	return n < s->size && !s->p[0] && !memcmp(s->p, s->p + 1, n - 1);
-}
-
 static void step_seg(struct flow_ipt *f)
 {
 	const struct trace_span *s = ipt_span(f);
@@ -136,7 +127,7 @@ static void step_seg(struct flow_ipt *f)
 		return;
 	}
 	ipt_scan(&f->seg, s, from);
-	if (f->seg.begin > from && !(from == 0 && unwritten(s, f->seg.begin)))
+	if (f->seg.begin > from && !(from == 0 && ipt_unwritten(s, f->seg.begin)))
 		ipt_gap(f, HWT_GAP_NO_SYNC, 0, from, f->seg.begin - from, 0);
 	if (f->seg.begin < f->seg.end)
 		open_run(f);

@@ -343,8 +343,9 @@ static unsigned cause_of(enum pt_error_code code)
 	case pte_bad_insn: case pte_bad_query: case pte_bad_retcomp: return HWT_GAP_BAD_IMAGE;
 	case pte_retstack_empty: return HWT_GAP_NO_RETURN;
 	case pte_noip: case pte_ip_suppressed: return HWT_GAP_NO_PATH;
-	case pte_bad_packet: case pte_bad_opc: case pte_bad_context: case pte_no_enable:
-	case pte_bad_status_update: return HWT_GAP_BAD_PACKET;
+	case pte_bad_packet: case pte_bad_opc: return HWT_GAP_BAD_PACKET;
+	/* good packets that can not follow those before: what stood between is missing */
+	case pte_bad_context: case pte_no_enable: case pte_bad_status_update: return HWT_GAP_BREAK;
 	/* pte_nomem too: mostly it says that its small queue of events is full */
 	default: return HWT_GAP_LIB;
 	}

@@ -194,6 +194,11 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 	out->end = group != NO_GROUP ? group : out->bad;
 }
 
+bool ipt_unwritten(const struct trace_span *s, uint64_t n)
+{
+	return n && n < s->size && !s->p[0] && !memcmp(s->p, s->p + 1, n - 1);
+}
+
 /* True if @pkt, which ends at @at, is given to libipt as an EXSTOP with IP. */
 static bool becomes_exstop(const struct ipt_packet *pkt, const struct trace_span *s, uint64_t at,
 			   uint64_t end)

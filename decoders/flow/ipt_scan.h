@@ -27,6 +27,12 @@ struct ipt_seg {
 /* The first run at or after @from; [@from, begin) is before any PSB. */
 void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from);
 
+/*
+ * True if the first @n bytes of a span, before its first PSB, are memory that the trace unit never
+ * wrote: zeros, which are read as PAD. Without a PSB behind them zeros are no trace.
+ */
+bool ipt_unwritten(const struct trace_span *s, uint64_t n);
+
 struct ipt_patch {	/* a copy that is made in pieces */
 	uint64_t at;		/* next packet, offset in the span; begins at seg.begin */
 	struct ipt_ctx ctx;

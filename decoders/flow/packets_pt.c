@@ -8,6 +8,7 @@
 
 #include "../pt/packet.h"
 #include "flow.h"
+#include "ipt_scan.h"
 
 /* Bytes of one skipped run in one packet; a longer one is given in pieces. */
 #define SKIP_MAX	(1U << 30)
@@ -31,6 +32,7 @@ struct packets_pt {
 	size_t span;		/* current one */
 	uint64_t at;		/* bytes of it that were given */
 	uint64_t told;		/* of them the system was told that they are done */
+	uint64_t unwritten;	/* so many bytes from its start on are no packets, but no hole */
 	bool synced;
 	bool cyc_cut;		/* the CPU can cut a CYC by an OVF: SKD007, SKL049, KBL041 */
 	struct ipt_ctx ctx;
@@ -128,6 +130,15 @@ static int bad(struct packets_pt *pp, struct hwt_packet *pkt, uint64_t size, con
 	return 1;
 }
 
+/* One line for what flow counts as decoded, too. */
+static int unwritten(struct packets_pt *pp, struct hwt_packet *pkt, uint64_t size)
+{
+	begin(pp, pkt, size < SKIP_MAX ? size : SKIP_MAX);
+	snprintf(pkt->name, sizeof(pkt->name), "%s", ipt_packet_name(IPT_PAD));
+	snprintf(pkt->text, sizeof(pkt->text), "(never written)");
+	return 1;
+}
+
 static int good(struct packets_pt *pp, struct hwt_packet *pkt, const struct ipt_packet *k,
 		bool ambiguous)
 {
@@ -153,9 +164,15 @@ static int next_in_span(struct packets_pt *pp, struct hwt_packet *pkt, const uin
 	struct ipt_packet k;
 	int rc;
 
+	if (pp->at < pp->unwritten)
+		return unwritten(pp, pkt, pp->unwritten - pp->at);
 	if (!pp->synced) {
 		size_t skip = ipt_sync_forward(p, n);
 
+		if (!pp->at && ipt_unwritten(&pp->buf->spans[pp->span], skip)) {
+			pp->unwritten = skip;
+			return unwritten(pp, pkt, skip);
+		}
 		if (skip)
 			return bad(pp, pkt, skip, "(not synchronised)");
 		pp->synced = true;
@@ -186,7 +203,7 @@ static int next(struct hwt_packets *ps, struct hwt_packet *pkt)
 		if (pp->at < s->size)
 			return next_in_span(pp, pkt, s->p + pp->at, s->size - pp->at);
 		pp->span++;
-		pp->at = pp->told = 0;
+		pp->at = pp->told = pp->unwritten = 0;
 		pp->synced = false;
 		pp->clock = (struct mtc_clock){ 0 };
 	}

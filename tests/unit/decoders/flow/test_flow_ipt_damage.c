@@ -67,6 +67,42 @@ static void test_every_byte(void **state)
 	ptflow_fini(&pf);
 }
 
+/* Holes do not depend on what is asked for, so that "check" and "list" tell the same. */
+static void test_levels_agree(void **state)
+{
+	static char *holes = whole;
+	char *path[64];
+	int n = fixture_list("fixtures/packets/pt", ".txt", path, 64);
+
+	ptflow_init(&pf);
+	code();
+	for (int k = 0; k < n; k++) {
+		assert_int_equal(fixture_read(&fx, path[k]), 0);
+		for (size_t i = 0; i < 2 * fx.size; i++) {
+			const uint8_t was = fx.bytes[i / 2];
+			char *at = text, *line;
+
+			fx.bytes[i / 2] ^= i & 1 ? 0x80 : 0x03;
+			pf.want.level = HWT_LEVEL_HOLES;
+			run(fx.bytes, fx.size, holes);
+			pf.want.level = HWT_LEVEL_RANGES;
+			run(fx.bytes, fx.size, text);
+			fx.bytes[i / 2] = was;
+			for (line = holes; (at = strstr(at, "gap ")); at = strchr(at, '\n') + 1) {
+				size_t len = (size_t)(strchr(at, '\n') + 1 - at);
+
+				if (strncmp(line, at, len))
+					fail_msg("%s, byte %zu:\n%s---\n%s", path[k], i / 2, holes,
+						 text);
+				line += len;
+			}
+			assert_int_equal(*line, 0);
+		}
+		free(path[k]);
+	}
+	ptflow_fini(&pf);
+}
+
 /* A block of flow from a PSB where tracing is off, to where it is off again. */
 static void block(struct ptenc *e)
 {
@@ -213,7 +249,8 @@ static void test_enable_is_missing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_every_byte), cmocka_unit_test(test_cuts),
+		cmocka_unit_test(test_every_byte), cmocka_unit_test(test_levels_agree),
+		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_blocks_are_independent), cmocka_unit_test(test_noise),
 		cmocka_unit_test(test_enable_is_missing),
 	};
