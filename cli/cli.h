@@ -104,6 +104,8 @@ void help_cmd(struct out *o, const struct cmd *c);
 struct functions;
 struct functions *functions_new(void);
 int functions_count(struct functions *t, struct run *r, const struct hwt_call *c);
+/* The instructions of a RANGE. */
+int functions_range(struct functions *t, struct run *r, const struct hwt_event *ev);
 void functions_print(struct functions *t, struct run *r);
 void functions_free(struct functions *t);
 

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 
+#define BATCH 256
 #define INDENT_MAX 40		/* levels that are drawn; the depth column has them all */
 
 static const char *const whys[] = { "call", "tail", "interrupt", "syscall", "signal", "return",
@@ -366,17 +367,20 @@ static bool print_text(struct tree *t, const struct hwt_call *c)
 	return hole || c->what == HWT_CALL_ENTER || flush_held(t);
 }
 
+static bool in_syms(const struct tree *t, uint64_t addr)
+{
+	for (size_t i = 0; i < t->naddrs; i++)
+		if (addr >= t->addrs[i].lo && addr <= t->addrs[i].hi)
+			return true;
+	return !t->naddrs;
+}
+
 static bool selected(const struct tree *t, const struct hwt_call *c)
 {
 	/* a hole may hide any function */
 	if (!t->naddrs || c->what == HWT_CALL_GAP)
 		return true;
-	if (c->what != HWT_CALL_ENTER && c->what != HWT_CALL_LEAVE)
-		return false;
-	for (size_t i = 0; i < t->naddrs; i++)
-		if (c->func >= t->addrs[i].lo && c->func <= t->addrs[i].hi)
-			return true;
-	return false;
+	return (c->what == HWT_CALL_ENTER || c->what == HWT_CALL_LEAVE) && in_syms(t, c->func);
 }
 
 static bool print(struct tree *t, const struct hwt_call *c)
@@ -440,13 +444,49 @@ static bool buffer(struct tree *t, size_t i, const struct hwt_buf_info *b, struc
 	return go && !r->stopped;
 }
 
+/* The buffer once more, for --insns: calls alone do not tell how long a function ran. */
+static bool count_insns(struct tree *t, size_t i, const struct hwt_buf_info *b,
+			struct functions *f)
+{
+	struct run *r = t->r;
+	struct hwt_stream *st = run_flow(r, i, HWT_LEVEL_RANGES);
+	struct hwt_event ev[BATCH];
+	bool go = true;
+	int n = 0;
+
+	if (!st)
+		return true;
+	while (go && (n = hwt_stream_next(st, ev, BATCH)) > 0) {
+		for (int k = 0; k < n; k++) {
+			int rc = 0;
+
+			if (ev[k].type == HWT_EV_RANGE && in_syms(t, ev[k].u.range.first))
+				rc = functions_range(f, r, &ev[k]);
+			if (rc < 0) {
+				run_error(r, rc, b->name);
+				go = false;
+			}
+		}
+		go = go && run_tick(r, st, ev[n - 1].off);
+	}
+	if (n < 0)
+		run_error(r, n, b->name);
+	hwt_stream_close(st);
+	return go;
+}
+
 int cmd_calls(struct run *r)
 {
 	struct functions *f = NULL;
 	struct tree t = { .r = r };
 	struct hwt_buf_info b;
-	int rc = run_open(r);
+	int rc;
 
+	if (r->opts.insns && !r->opts.summary) {
+		say("hwtrace calls --summary --insns FILE", "--insns needs --summary");
+		return EXIT_USAGE;
+	}
+	rc = run_open(r);
 	if (rc)
 		return rc;
 	if (r->opts.summary) {
@@ -461,7 +501,8 @@ int cmd_calls(struct run *r)
 	t.naddrs = r->naddrs;
 	r->naddrs = 0;
 	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
-		if (run_buf(r, i, &b) && !buffer(&t, i, &b, f))
+		if (run_buf(r, i, &b) && (!buffer(&t, i, &b, f) ||
+					  (r->opts.insns && !count_insns(&t, i, &b, f))))
 			break;
 	if (f)
 		functions_print(f, r);

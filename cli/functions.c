@@ -14,6 +14,7 @@ struct func {
 	/* calls + running == leaves + lost + open */
 	uint64_t calls, running, leaves, lost, open;
 	uint64_t tails, inferred, unwound, tainted;
+	uint64_t insns;
 	int32_t max_depth;
 };
 
@@ -46,7 +47,7 @@ static bool func_equal(const struct func *a, const struct func *b)
 
 static bool empty(const struct func *f)
 {
-	return !f->calls && !f->running;
+	return !(f->calls | f->running | f->leaves | f->lost | f->open | f->insns);
 }
 
 static struct func *find(struct func *v, size_t cap, const struct func *key)
@@ -90,23 +91,26 @@ static void count_leave(struct func *f, const struct hwt_call *c)
 	f->unwound += c->why == HWT_WHY_UNWIND;
 }
 
-int functions_count(struct functions *t, struct run *r, const struct hwt_call *c)
+/*
+ * The function at @addr, which is @entered or was found running; NULL without memory. It stays
+ * in the table if something is counted for it.
+ */
+static struct func *at(struct functions *t, struct run *r, const struct hwt_event *ev,
+		       uint64_t addr, bool entered)
 {
-	struct hwt_where w = show_where(&c->ev);
-	struct func key = { .addr = c->func, .pid = c->ev.pid, .max_depth = INT32_MIN }, *f;
+	struct func key = { .addr = addr, .pid = ev->pid, .max_depth = INT32_MIN }, *f;
+	struct hwt_where w = show_where(ev);
 	struct hwt_symbol sym;
 
-	if (c->what != HWT_CALL_ENTER && c->what != HWT_CALL_LEAVE)
-		return 0;
 	if (t->n * 2 >= t->cap && !grow(t))
-		return -ENOMEM;
-	if (c->func == HWT_NO_ADDR) {
+		return NULL;
+	if (addr == HWT_NO_ADDR) {
 		key.pid = HWT_NONE;
-	} else if (hwt_image_symbol(r->show.image, &w, c->func, &sym) == 1) {
+	} else if (hwt_image_symbol(r->show.image, &w, addr, &sym) == 1) {
 		key.name = sym.name;
 		key.module = sym.module ? sym.module : "";
 		key.addr = sym.start;
-	} else if (c->inferred) {
+	} else if (!entered) {
 		/* found at any of its instructions: the address names no function */
 		key.addr = HWT_NO_ADDR;
 		key.pid = HWT_NONE;
@@ -117,6 +121,18 @@ int functions_count(struct functions *t, struct run *r, const struct hwt_call *c
 		*f = key;
 		t->n++;
 	}
+	return f;
+}
+
+int functions_count(struct functions *t, struct run *r, const struct hwt_call *c)
+{
+	struct func *f;
+
+	if (c->what != HWT_CALL_ENTER && c->what != HWT_CALL_LEAVE)
+		return 0;
+	f = at(t, r, &c->ev, c->func, !c->inferred);
+	if (!f)
+		return -ENOMEM;
 	if (c->what == HWT_CALL_LEAVE) {
 		count_leave(f, c);
 	} else if (c->why == HWT_WHY_RUNNING || c->why == HWT_WHY_AGAIN) {
@@ -127,6 +143,19 @@ int functions_count(struct functions *t, struct run *r, const struct hwt_call *c
 	}
 	if (c->depth > f->max_depth)
 		f->max_depth = c->depth;
+	return 0;
+}
+
+int functions_range(struct functions *t, struct run *r, const struct hwt_event *ev)
+{
+	struct func *f;
+
+	if (!ev->u.range.insns)
+		return 0;
+	f = at(t, r, ev, ev->u.range.first, false);
+	if (!f)
+		return -ENOMEM;
+	f->insns += ev->u.range.insns;
 	return 0;
 }
 
@@ -141,6 +170,8 @@ static int by_calls(const void *pa, const void *pb)
 		return a->calls < b->calls ? 1 : -1;
 	if (a->running != b->running)
 		return a->running < b->running ? 1 : -1;
+	if (a->insns != b->insns)
+		return a->insns < b->insns ? 1 : -1;
 	if (a->name && b->name && strcmp(a->name, b->name))
 		return strcmp(a->name, b->name);
 	return a->addr < b->addr ? -1 : a->addr > b->addr;
@@ -188,8 +219,12 @@ static void func_json(struct run *r, const struct func *f)
 	jsonl_u64(j, "inferred", f->inferred);
 	jsonl_u64(j, "unwound", f->unwound);
 	jsonl_u64(j, "tainted", f->tainted);
-	jsonl_key(j, "max_depth");
-	out_dec(r->out, f->max_depth);
+	if (r->opts.insns)
+		jsonl_u64(j, "insns", f->insns);
+	if (f->calls || f->running) {
+		jsonl_key(j, "max_depth");
+		out_dec(r->out, f->max_depth);
+	}
 	jsonl_close(j);
 }
 
@@ -204,8 +239,8 @@ void functions_print(struct functions *t, struct run *r)
 	if (n)
 		qsort(t->v, n, sizeof(*t->v), by_calls);
 	if (r->opts.format == OPT_TEXT)
-		out_str(o, "     calls   running    leaves   unwound      lost      open  depth"
-			"  function\n");
+		out_fmt(o, "%s     calls   running    leaves   unwound      lost      open  depth"
+			"  function\n", r->opts.insns ? "       insns" : "");
 	for (size_t i = 0; i < n && run_line(r); i++) {
 		const struct func *f = &t->v[i];
 
@@ -213,13 +248,18 @@ void functions_print(struct functions *t, struct run *r)
 			func_json(r, f);
 			continue;
 		}
+		if (r->opts.insns)
+			out_udecw(o, f->insns, 12);
 		out_udecw(o, f->calls, 10);
 		out_udecw(o, f->running, 10);
 		out_udecw(o, f->leaves, 10);
 		out_udecw(o, f->unwound, 10);
 		out_udecw(o, f->lost, 10);
 		out_udecw(o, f->open, 10);
-		out_fmt(o, "%7d  ", f->max_depth);
+		if (f->calls || f->running)
+			out_fmt(o, "%7d  ", f->max_depth);
+		else
+			out_str(o, "      -  ");
 		func_name(r, f);
 		out_nl(o);
 	}

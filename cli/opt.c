@@ -11,7 +11,7 @@ enum {
 	O_HELP, O_OUTPUT, O_FORCE, O_COLOR, O_PAGER, O_NO_PAGER, O_QUIET, O_VERBOSE, O_JSON,
 	O_JSONL, O_AS, O_CONFIG, O_PT, O_CS, O_ELF, O_SYSROOT, O_KCORE, O_KALLSYMS, O_DEBUGINFOD,
 	O_PERF_MAP, O_CPU, O_TID, O_TIME, O_SYM, O_LIMIT, O_ABS, O_NS, O_STRICT, O_MAX_LOSS,
-	O_RESYNC, O_LEVEL, O_LINES, O_SUMMARY, O_BUILD, O_COUNT
+	O_RESYNC, O_LEVEL, O_LINES, O_SUMMARY, O_INSNS, O_BUILD, O_COUNT
 };
 
 #define SELECTS	(CMD_PACKETS | CMD_LIST | CMD_CALLS)
@@ -87,6 +87,9 @@ static const struct opt_def defs[O_COUNT] = {
 		"add source file and line" },
 	[O_SUMMARY] = { "summary", 0, NULL, NULL, CMD_CALLS, "Output",
 		"a table of functions with counts instead of the tree" },
+	[O_INSNS] = { "insns", 0, NULL, NULL, CMD_CALLS, "Output",
+		"with --summary, the number of instructions that ran in each function, also in "
+		"those that no call or return tells of; costs a second decoding" },
 	[O_BUILD] = { "build", 0, NULL, NULL, CMD_VERSION, "Output",
 		"also the versions of the decoder libraries" },
 };
@@ -382,6 +385,7 @@ static int set(struct opts *o, int id, const char *arg)
 	case O_LEVEL: o->level = (uint8_t)k; break;
 	case O_LINES: o->lines = true; break;
 	case O_SUMMARY: o->summary = true; break;
+	case O_INSNS: o->insns = true; break;
 	case O_BUILD: o->build = true; break;
 	}
 	return 0;

@@ -41,7 +41,8 @@ enum opt_color { OPT_COLOR_AUTO, OPT_COLOR_ALWAYS, OPT_COLOR_NEVER };
 enum opt_level { OPT_LEVEL_INSN, OPT_LEVEL_RANGE, OPT_LEVEL_EVENTS };
 
 struct opts {
-	bool help, quiet, verbose, pager, no_pager, force, abs, ns, strict, lines, summary, build;
+	bool help, quiet, verbose, pager, no_pager, force, abs, ns, strict, lines, summary, insns,
+		build;
 	uint8_t color;		/* enum opt_color */
 	uint8_t format;		/* enum opt_format */
 	uint8_t level;		/* enum opt_level */

@@ -116,6 +116,7 @@ complete -c hwtrace -n '__fish_seen_subcommand_from calls' -l strict -d 'exit 4 
 complete -c hwtrace -n '__fish_seen_subcommand_from calls' -l max-loss -x -d 'exit 4 if more than PCT percent of the trace bytes are skipped, lost, or say nothing because code is missing; an overflow has no known size (--strict for no hole at all)'
 complete -c hwtrace -n '__fish_seen_subcommand_from calls' -l resync -x -a 'psb packet' -d 'where Intel PT goes on behind a hole: psb, the next synchronisation point (default); packet, the next packet that names known code, which shows more'
 complete -c hwtrace -n '__fish_seen_subcommand_from calls' -l summary -d 'a table of functions with counts instead of the tree'
+complete -c hwtrace -n '__fish_seen_subcommand_from calls' -l insns -d 'with --summary, the number of instructions that ran in each function, also in those that no call or return tells of; costs a second decoding'
 complete -c hwtrace -n '__fish_seen_subcommand_from check' -l help -s h -d 'show help and exit'
 complete -c hwtrace -n '__fish_seen_subcommand_from check' -l output -s o -r -F -d 'write to FILE; - is standard output'
 complete -c hwtrace -n '__fish_seen_subcommand_from check' -l force -s f -d 'overwrite the file of -o if it exists'

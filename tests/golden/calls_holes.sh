@@ -21,6 +21,11 @@ need_captures
 # the functions that LLDB's own expectation is in; no call or return was traced
 "$HWT" calls --jsonl "$CAP/pt/lldb-cpus/in/trace.json" 2>/dev/null >"$TMP/lldb-cpus" || die "lldb-cpus: exit $?"
 python3 $nest "$TMP/lldb-cpus" 'bar()' 'foo()' || exit 1
+# how many instructions is known from libipt (lldb.sh); both run in one loop
+"$HWT" calls --summary --insns "$CAP/pt/lldb-cpus/in/trace.json" 2>/dev/null >"$TMP/insns" || die "--insns: exit $?"
+grep -q '^ *61825 .* bar()  ' "$TMP/insns" && grep -q '^ *19521 .* foo()  ' "$TMP/insns" || die "--insns: $(cat "$TMP/insns")"
+"$HWT" calls --insns "$CAP/pt/lldb-thread/in" >/dev/null 2>&1
+[ $? = 2 ] || die "--insns without --summary"
 "$HWT" calls --jsonl "$CAP/pt/lldb-thread/in" 2>/dev/null >"$TMP/lldb-thread" || die "lldb-thread: exit $?"
 python3 $nest "$TMP/lldb-thread" main || exit 1
 # an address filter leaves out the C library: what tracing starts in again does not hang under the PLT
