@@ -413,19 +413,21 @@ static void print_notes_of(struct run *r, size_t first)
 		hint_line(id);
 }
 
-/* Files of programs are named by notes; the kernel is none, but often the first that is missing. */
-static void kernel_note(const struct show *v)
+/* Notes name the files of programs. The kernel is none, but often what is missing first. */
+static void kernel_note(const struct run *r)
 {
 	struct hwt_diag d = { .off = HWT_NO_OFF, .id = 14 };
+	const struct show *v = &r->show;
 
-	if (!v->kernel_holes)
+	/* a bare-metal system has such addresses, too */
+	if (!v->kernel_holes || !hwt_session_task(r->session, 0, &(int32_t){ 0 }, &(int32_t){ 0 }))
 		return;
 	snprintf(d.text, sizeof(d.text), "kernel code is missing at %llx",
 		 (unsigned long long)v->kernel_addr);
 	diag_line(&d, 0, NULL, v->kernel_holes > UINT32_MAX ? UINT32_MAX :
 		  (uint32_t)v->kernel_holes);
-/* Notes name the files of programs. The kernel is none, but often what is missing first. */
-		"boot that was traced\n");
+	out_str(&err_out, "try: name it with --kcore FILE, a copy of /proc/kcore of the machine "
+		"and boot that was traced\n");
 }
 
 /* True if the input is cut inside a declared length. */
@@ -444,7 +446,7 @@ static bool print_notes(struct run *r)
 			print_notes_of(r, i);
 	}
 	if (!r->opts.quiet)
-		kernel_note(&r->show);
+		kernel_note(r);
 	out_flush(&err_out);
 	return cut;
 }
