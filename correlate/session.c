@@ -151,6 +151,7 @@ static int flow_args(struct hwt_session *s, size_t i, const struct hwt_interest 
 	*a = (struct flow_args){
 		.want = want, .buf = &s->cap->bufs[i], .image = s->cap->image,
 		.machine = s->cap->machine, .tsc = &s->cap->tsc, .src = (uint32_t)i,
+		.notes = &s->cap->notes,
 	};
 	*pt = a->buf->ncfgs && a->buf->cfgs[0].proto == HWT_PROTO_PT;
 	if (!a->buf->ncfgs)

@@ -19,6 +19,7 @@ struct flow_args {
 	/* not valid: events stay in their own clock domain */
 	const struct time_map *tsc;
 	uint32_t src;				/* index of the buffer */
+	struct notes *notes;			/* takes what is no hole; NULL: nobody asks */
 };
 
 /*

@@ -115,6 +115,33 @@ static void open_run(struct flow_ipt *f)
 	f->state = IN_FLOW;
 }
 
+static void note(struct flow_ipt *f, enum ipt_noted what, unsigned id, uint64_t off,
+		 const char *text)
+{
+	const struct file *file = ipt_span(f)->file;
+
+	if (f->notes && !(f->noted & what))
+		notes_add(f->notes, HWT_NOTE_WARN, id, file ? file->path : f->buf->name, off, "%s",
+			  text);
+	f->noted |= what;
+}
+
+/* What the packets of a run need and the configuration does not have: cases C07, A11. */
+static void doubts(struct flow_ipt *f)
+{
+	static const struct trace_cfg none;
+	const struct trace_cfg *c = f->buf->ncfgs ? f->buf->cfgs : &none;
+	const uint32_t mtc = 1U << IPT_MTC, cyc = 1U << IPT_CYC;
+
+	if (!(c->r.pt.cpuid_15_eax && c->r.pt.cpuid_15_ebx) &&
+	    f->seg.kinds & (c->r.pt.nom_freq ? mtc : mtc | cyc))
+		note(f, IPT_NOTED_RATIO, 123, HWT_NO_OFF, "the trace has MTC or CYC packets, but "
+		     "not the ratio of TSC to crystal clock: times come from TSC packets alone");
+	if (f->seg.cut_cyc != HWT_NO_OFF && !c->r.pt.family)
+		note(f, IPT_NOTED_CUT, 124, ipt_span(f)->file_off + f->seg.cut_cyc, "this CYC may "
+		     "be one that an overflow cut (erratum SKD007), as the CPU is not known");
+}
+
 static void step_seg(struct flow_ipt *f)
 {
 	const struct trace_span *s = ipt_span(f);
@@ -127,6 +154,7 @@ static void step_seg(struct flow_ipt *f)
 		return;
 	}
 	ipt_scan(&f->seg, s, from);
+	doubts(f);
 	if (f->seg.begin > from && !(from == 0 && ipt_unwritten(s, f->seg.begin)))
 		ipt_gap(f, HWT_GAP_NO_SYNC, 0, from, f->seg.begin - from, 0);
 	if (f->seg.begin < f->seg.end)
@@ -260,6 +288,7 @@ int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_
 	f->buf = a->buf;
 	f->image = a->image;
 	f->src = a->src;
+	f->notes = a->notes;
 	f->timed = a->want->level > HWT_LEVEL_HOLES;
 	ipt_time_init(&f->t, a->tsc && time_map_valid(a->tsc) ? a->tsc : NULL);
 	rc = emit_init(&f->emit, a, &f->fs.stats, 1);

@@ -24,6 +24,8 @@ struct ipt_image {
 	uint64_t used;		/* when it was last chosen */
 };
 
+enum ipt_noted { IPT_NOTED_RATIO = 1, IPT_NOTED_CUT = 2 };	/* told once a buffer */
+
 enum ipt_state { AT_SPAN, AT_SEG, IN_FLOW, AT_TAIL, AT_END };
 
 struct flow_ipt {
@@ -32,6 +34,8 @@ struct flow_ipt {
 	const struct trace_buf *buf;
 	struct hwt_image *image;
 	uint32_t src;
+	struct notes *notes;		/* or NULL */
+	uint8_t noted;			/* enum ipt_noted */
 	bool timed;			/* time is wanted for each block */
 	struct ipt_lib *lib;
 	struct ipt_image images[IPT_IMAGES], *cur;

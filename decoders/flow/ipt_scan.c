@@ -146,6 +146,13 @@ static void follow_fup(struct fup *f, const struct ipt_packet *pkt, uint64_t at)
 	}
 }
 
+bool ipt_looks_cut(const struct ipt_packet *pkt, const uint8_t *p, uint64_t n)
+{
+	return pkt->kind == IPT_CYC && pkt->size == 2 && n > 2 && p[1] == 0x02 && p[2] == 0xf3;
+}
+
+_Static_assert(IPT_KINDS <= 32, "kinds of packets are bits of a word");
+
 void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 {
 	uint64_t at, done, psb, group = NO_GROUP, last[IPT_PACKET_MAX], npkts = 0;
@@ -154,7 +161,7 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 	struct ipt_packet pkt;
 	int n = 0;
 
-	*out = (struct ipt_seg){ 0 };
+	*out = (struct ipt_seg){ .cut_cyc = HWT_NO_OFF };
 	at = from + ipt_sync_forward(s->p + from, s->size - from);
 	out->begin = psb = at;
 	done = at;
@@ -174,6 +181,9 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 			psb = at;
 		if (group == NO_GROUP)
 			follow_fup(&fup, &pkt, at);
+		out->kinds |= 1U << pkt.kind;
+		if (out->cut_cyc == HWT_NO_OFF && ipt_looks_cut(&pkt, s->p + at, s->size - at))
+			out->cut_cyc = at;
 		last[npkts++ % IPT_PACKET_MAX] = at;
 		at += (unsigned)n;
 		if (is_foreign(pkt.kind) || fup_lost(&pkt, s, at, s->size))
@@ -308,8 +318,7 @@ uint64_t ipt_next_ovf(const struct trace_span *s, uint64_t from, uint64_t limit,
 			break;
 		if (pkt.kind == IPT_OVF)
 			return from;
-		if (cyc_cut && pkt.kind == IPT_CYC && n == 2 && limit - from > 2 &&
-		    s->p[from + 1] == 0x02 && s->p[from + 2] == 0xf3)
+		if (cyc_cut && ipt_looks_cut(&pkt, s->p + from, limit - from))
 			return from + 1;
 		from += (unsigned)n;
 	}

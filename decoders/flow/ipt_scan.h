@@ -22,7 +22,12 @@ struct ipt_seg {
 	uint64_t bad, next;
 	uint16_t cause;		/* enum hwt_gap_cause: NONE, BAD_PACKET, TRUNCATED or BREAK */
 	bool foreign;		/* holds packets that libipt 2.0.5 does not know */
+	uint32_t kinds;		/* bit of each enum ipt_kind that it holds */
+	uint64_t cut_cyc;	/* the first CYC that an OVF may have cut, HWT_NO_OFF if none */
 };
+
+/* A CYC of two bytes that with the byte after it reads x7 02 f3: the last two may be an OVF. */
+bool ipt_looks_cut(const struct ipt_packet *pkt, const uint8_t *p, uint64_t n);
 
 /* The first run at or after @from; [@from, begin) is before any PSB. */
 void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from);

@@ -53,12 +53,6 @@ static bool has_cyc_cut(const struct trace_buf *buf)
 	return false;
 }
 
-/* A CYC of two bytes that with the byte after it reads x7 02 f3: the last two may be an OVF. */
-static bool looks_cut(const struct ipt_packet *k, const uint8_t *p, uint64_t n)
-{
-	return k->kind == IPT_CYC && k->size == 2 && n > 2 && p[1] == 0x02 && p[2] == 0xf3;
-}
-
 /* The TSC at an MTC; false if it is not known: no TMA, or MTCs are missing. */
 static bool mtc_time(struct packets_pt *pp, uint8_t mtc, uint64_t *tsc)
 {
@@ -185,7 +179,7 @@ static int next_in_span(struct packets_pt *pp, struct hwt_packet *pkt, const uin
 		pp->synced = false;
 		return bad(pp, pkt, 1 + ipt_sync_forward(p + 1, n - 1), ipt_packet_why(p, n));
 	}
-	if (!looks_cut(&k, p, n))
+	if (!ipt_looks_cut(&k, p, n))
 		return good(pp, pkt, &k, false);
 	if (pp->cyc_cut)
 		return bad(pp, pkt, 1, "CYC cut by an overflow (erratum SKD007)");

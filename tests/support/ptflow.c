@@ -210,7 +210,7 @@ static void check(struct sums *s, const struct hwt_event *ev)
 const char *ptflow_run(struct ptflow *f, char *buf, size_t n)
 {
 	struct flow_args a = { .want = &f->want, .buf = &f->buf, .image = f->image,
-		.machine = f->machine, .tsc = &f->tsc };
+		.machine = f->machine, .tsc = &f->tsc, .notes = &f->notes };
 	struct hwt_event ev[7];
 	struct hwt_stream *s = NULL;
 	struct sums sums = { 0 };

@@ -568,9 +568,56 @@ static void test_stale_returns(void **state)
 	}
 }
 
+static unsigned noted(unsigned id)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < pf.notes.n; i++)
+		n += pf.notes.v[i].diag.id == id;
+	return n;
+}
+
+/* MTC without the ratio to the crystal: said once, not for each run. Case C07. */
+static void test_note_ratio(void **state)
+{
+	for (unsigned known = 0; known < 2; known++) {
+		uint8_t bytes[256];
+		struct ptenc e;
+
+		ptflow_init(&pf);
+		pf.cfg.r.pt.cpuid_15_eax = pf.cfg.r.pt.cpuid_15_ebx = known;
+		ptenc_init(&e, bytes, sizeof(bytes));
+		for (int i = 0; i < 3; i++) {
+			ptenc_psb_plus(&e, 0, false);
+			ptenc_mtc(&e, (uint8_t)i);
+			ptenc_hex(&e, "d9");		/* no packet: ends a run */
+		}
+		ptflow_span(&pf, bytes, e.n);
+		ptflow_run(&pf, text, sizeof(text));
+		assert_int_equal(noted(123), !known);
+		ptflow_fini(&pf);
+	}
+}
+
+/* x7 02 f3: SKD007 where the CPU may have it. The fixture is made from the erratum's text. */
+static void test_note_cut(void **state)
+{
+	for (unsigned family = 0; family <= 6; family += 6) {
+		ptflow_init(&pf);
+		pf.cfg.r.pt.family = (uint16_t)family;
+		pf.cfg.r.pt.model = 0x56;
+		assert_int_equal(fixture_read(&fx, "fixtures/packets/pt/skd007.txt"), 0);
+		ptflow_span(&pf, fx.bytes, fx.size);
+		ptflow_run(&pf, text, sizeof(text));
+		assert_int_equal(noted(124), !family);
+		ptflow_fini(&pf);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_note_ratio), cmocka_unit_test(test_note_cut),
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_long_tnt),
 		cmocka_unit_test(test_pebs_overflow), cmocka_unit_test(test_record_text),
 		cmocka_unit_test(test_event_trace), cmocka_unit_test(test_no_progress),
