@@ -146,6 +146,8 @@ static void span_begin(struct flow *f, const struct trace_span *sp)
 {
 	csothers_lost(&f->others, sp);
 	f->env.when = sp->time;
+	if (!++f->proof.version)	/* the code is that of another time */
+		f->proof.version = 1;
 	for (unsigned i = 0; i < f->ndecs; i++) {
 		src_span(&f->decs[i].s, sp, f->buf);
 		csdec_code_changed(&f->decs[i]);

@@ -32,8 +32,6 @@ static uint32_t on_code(void *ctx, uint64_t addr, uint32_t space, uint32_t n, ui
 
 void csdec_code_changed(struct csdec *d)
 {
-	if (!++d->env->proof->version)
-		d->env->proof->version = 1;
 	if (!d->live_code)
 		return;
 	cslib_drop_asked(d->lib);

@@ -10,7 +10,7 @@ for d in "$CAP"/arm/*/in "$CAP"/ete/*/in; do
 	case "$d" in
 	*/fib-2/in) published "$CAP/arm/fib-files/trace2/cstrace.bin" 14624 || continue ;;
 	esac
-	"$O/hwtrace" list -q --jsonl --level range "$d" >"$TMP/ranges" 2>/dev/null
+	"$HWT" list -q --jsonl --level range "$d" >"$TMP/ranges" 2>/dev/null
 	case "$d" in
 	# branches that OpenCSD 1.3.3 does not know: (holes, the branch)
 	*/pauth_lr/in)		want="0x10275ec 0x102763c 0x102768c" ;;
@@ -29,7 +29,7 @@ done
 # The list of OpenCSD 1.8.0, which knows the branches and waits for the address after a Q element: all that
 # is left without doubt stands there, and what is missing here is no more than the ranges in doubt.
 for d in pauth_lr q_elem; do
-	"$O/hwtrace" list -q --jsonl --level range "$CAP/ete/$d/in" >"$TMP/ranges" 2>/dev/null
+	"$HWT" list -q --jsonl --level range "$CAP/ete/$d/in" >"$TMP/ranges" 2>/dev/null
 	python3 - "$CAP/ete/$d/expect.elements.tsv.gz" "$TMP/ranges" <<-'PY' || { echo "$d"; rc=1; }
 	import gzip, json, sys
 	theirs = []
@@ -52,6 +52,12 @@ for d in pauth_lr q_elem; do
 	PY
 done
 # the branch itself is the last instruction that is listed: whether it was taken is not known
-"$O/hwtrace" list -q --jsonl "$CAP/arm/armv8_1m_branches/in" 2>/dev/null | tail -2 | tr '\n' ' ' >"$TMP/last"
+"$HWT" list -q --jsonl "$CAP/arm/armv8_1m_branches/in" 2>/dev/null | tail -2 | tr '\n' ' ' >"$TMP/last"
 grep -q '"addr":"0x1e0c4".*"doubt":true.*"cause":"unknown-branch"' "$TMP/last" || { cat "$TMP/last"; rc=1; }
+# what is counted as known is what is listed
+for d in ete/pauth_lr ete/q_elem arm/armv8_1m_branches; do
+	n=$("$HWT" list -q --jsonl "$CAP/$d/in" 2>/dev/null | grep -c '"type":"insn"')
+	m=$("$HWT" check --jsonl "$CAP/$d/in" 2>/dev/null | sed -n 's/.*"insns":\([0-9]*\).*/\1/p' | awk '{ s += $1 } END { print s }')
+	[ "$n" = "$m" ] || { echo "$d: $n instructions listed, $m counted"; rc=1; }
+done
 exit $rc
