@@ -115,13 +115,13 @@ static void open_run(struct flow_ipt *f)
 	f->state = IN_FLOW;
 }
 
-static void note(struct flow_ipt *f, enum ipt_noted what, unsigned id, uint64_t off,
-		 const char *text)
+static void note(struct flow_ipt *f, enum ipt_noted what, unsigned severity, unsigned id,
+		 uint64_t off, const char *text)
 {
 	const struct file *file = ipt_span(f)->file;
 
 	if (f->notes && !(f->noted & what))
-		notes_add(f->notes, HWT_NOTE_WARN, id, file ? file->path : f->buf->name, off, "%s",
+		notes_add(f->notes, severity, id, file ? file->path : f->buf->name, off, "%s",
 			  text);
 	f->noted |= what;
 }
@@ -135,11 +135,13 @@ static void doubts(struct flow_ipt *f)
 
 	if (!(c->r.pt.cpuid_15_eax && c->r.pt.cpuid_15_ebx) &&
 	    f->seg.kinds & (c->r.pt.nom_freq ? mtc : mtc | cyc))
-		note(f, IPT_NOTED_RATIO, 123, HWT_NO_OFF, "the trace has MTC or CYC packets, but "
-		     "not the ratio of TSC to crystal clock: times come from TSC packets alone");
+		note(f, IPT_NOTED_RATIO, HWT_NOTE_INFO, 123, HWT_NO_OFF, "the trace has MTC or "
+		     "CYC packets, but not the ratio of TSC to crystal clock: times come from "
+		     "TSC packets alone");
 	if (f->seg.cut_cyc != HWT_NO_OFF && !c->r.pt.family)
-		note(f, IPT_NOTED_CUT, 124, ipt_span(f)->file_off + f->seg.cut_cyc, "this CYC may "
-		     "be one that an overflow cut (erratum SKD007), as the CPU is not known");
+		note(f, IPT_NOTED_CUT, HWT_NOTE_WARN, 124, ipt_span(f)->file_off + f->seg.cut_cyc,
+		     "this CYC may be one that an overflow cut (erratum SKD007), as the CPU is "
+		     "not known");
 }
 
 static void step_seg(struct flow_ipt *f)
