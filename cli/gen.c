@@ -111,7 +111,8 @@ static void man_command(struct out *o, const struct cmd *c)
 		line(o, "", c->examples[i][1], "");
 	}
 	man_exit(o);
-	out_str(o, ".SH SEE ALSO\n.BR hwtrace (1),\n.BR hwtrace\\-jsonl (5)\n");
+	out_str(o, ".SH SEE ALSO\n.BR hwtrace (1),\n.BR hwtrace\\-jsonl (5),\n"
+		".BR hwtrace\\-raw (5)\n");
 }
 
 static void man_main(struct out *o)
@@ -144,7 +145,7 @@ static void man_main(struct out *o)
 	out_str(o, ".SH ENVIRONMENT\n");
 	for (size_t i = 0; i < sizeof(env) / sizeof(env[0]); i++)
 		out_fmt(o, ".TP\n.B %s\n%s\n", env[i][0], env[i][1]);
-	out_str(o, ".SH SEE ALSO\n.BR hwtrace\\-jsonl (5)\n");
+	out_str(o, ".SH SEE ALSO\n.BR hwtrace\\-jsonl (5),\n.BR hwtrace\\-raw (5)\n");
 }
 
 int gen_man(struct out *o, const struct cmd *c)

@@ -40,7 +40,7 @@ static const struct opt_def defs[O_COUNT] = {
 		"format of the input instead of looking at its content: perf, snapshot, lldb, pt, "
 		"cs" },
 	[O_CONFIG] = { "config", 0, "FILE", NULL, CMD_READS, "Input",
-		"\"key = value\" trace configuration of a raw dump" },
+		"\"key = value\" trace configuration of a raw dump, see hwtrace-raw(5)" },
 	[O_PT] = { "pt", 0, "FILE", NULL, CMD_READS, "Input", "read a raw Intel PT dump" },
 	[O_CS] = { "cs", 0, "FILE", NULL, CMD_READS, "Input", "read a raw CoreSight dump" },
 	[O_ELF] = { "elf", 0, "FILE[@ADDR]", NULL, CMD_READS, "Code",

@@ -43,16 +43,39 @@ static const struct source *by_content(const struct file *f, const char *path)
 	return best;
 }
 
+/* A directory that is none; published captures often have theirs in a folder "in". */
+static int unknown_dir(const char *path, struct hwt_diag *diag)
+{
+	const struct source *src = NULL;
+	char below[4096];
+	struct stat st;
+
+	if (snprintf(below, sizeof(below), "%s/in", path) < (int)sizeof(below) &&
+	    !stat(below, &st) && S_ISDIR(st.st_mode))
+		src = by_content(NULL, below);
+	if (src)
+		return diag_set(diag, -HWT_E_FORMAT, 2, path, HWT_NO_OFF,
+				"this directory is no capture, but its folder in/ is one (%s): "
+				"name that", src->name);
+	return diag_set(diag, -HWT_E_FORMAT, 2, path, HWT_NO_OFF,
+			"a directory without snapshot.ini or an .ini with [trace] (snapshot), "
+			"trace.json (LLDB), or data (perf record with --threads or --kcore)");
+}
+
 static int unknown(const struct file *f, const char *path, const char *as, struct hwt_diag *diag)
 {
 	char names[128] = "";
 	size_t n = 0;
 
+	if (!as && !f)
+		return unknown_dir(path, diag);
+	if (!as && f->size >= 4 && !memcmp(f->p, "\x7f" "ELF", 4))
+		return diag_set(diag, -HWT_E_FORMAT, 6, path, HWT_NO_OFF,
+				"this is a program, not a capture: give it with --elf");
 	if (!as)
-		return diag_set(diag, -HWT_E_FORMAT, f && !f->size ? 5 : 2, path, HWT_NO_OFF,
-				f && !f->size ? "the file is empty" : f ?
-				"its content is of no format known here" :
-				"a directory without snapshot.ini, trace.json or perf data");
+		return diag_set(diag, -HWT_E_FORMAT, f->size ? 2 : 5, path, HWT_NO_OFF,
+				f->size ? "its content is of no format known here" :
+				"the file is empty");
 	for (unsigned i = 0; i < NSOURCES && n < sizeof(names); i++)
 		n += (size_t)snprintf(names + n, sizeof(names) - n, " %s", sources[i]->name);
 	return diag_set(diag, -EINVAL, 2, path, HWT_NO_OFF,

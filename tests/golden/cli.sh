@@ -282,4 +282,25 @@ run 0 packets --pt "$TMP/tsc.pt"
 grep -q 'tsc  *f4240$' "$TMP/out" || die "TSC twice: $(cat "$TMP/out")"
 run 0 packets --pt "$TMP/tsc.pt" --jsonl
 prints '"payload":"f4240 tsc 00000000000f4240"'
+# what is no capture
+run 3 list "$TMP/a.out"
+says "this is a program, not a capture: give it with --elf [E006]"
+run 3 list fixtures/captures/etm
+says "its folder in/ is one (snapshot): name that [E002]"
+mkdir "$TMP/none"
+run 3 info "$TMP/none"
+for w in snapshot.ini trace.json "data (perf"; do says "$w"; done
+# a raw dump that gives the trace id needs no register for it, and the page has every key of both kinds
+printf 'framing=none\n[source]\nproto=ETM3\ntrace_id=0x10\nETMCR=0\nETMCCER=0\nETMIDR=0x4100f240\ncore=Cortex-A9\n' >"$TMP/cs.ini"
+run 0 info --cs "$TMP/good.pt" --config "$TMP/cs.ini"
+grep -q ETMTRACEIDR "$TMP/err" && die "trace_id= is not enough: $(cat "$TMP/err")"
+sed -i '/ETMIDR/d' "$TMP/cs.ini"
+run 0 info --cs "$TMP/good.pt" --config "$TMP/cs.ini"
+says "[source] in a --config file"
+run 0 help E085
+prints "hwtrace-raw(5)"
+for k in $(sed -n 's/^\t\[K_[A-Z]*\] = { "\([a-z_0-9]*\)".*/\1/p' hwtrace/source/raw.c) framing proto trace_id core \
+	$(sed -n '/^} regs/,/^};/s/{ "\([A-Z0-9]*\)"/\n=\1\n/gp' hwtrace/source/cs_unit.c | sed -n 's/^=//p' | grep -v 'TRCIDR\(9\|1[0-2]\)\|_'); do
+	grep -q "$k" cli/man/hwtrace-raw.5 || die "hwtrace-raw(5) lacks $k"
+done
 echo "# $(echo "$ids" | wc -l) error ids, 8 commands"

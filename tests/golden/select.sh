@@ -29,6 +29,10 @@ for c in list calls; do
 done
 need_captures
 
+run 0 list "$CAP/arm/itm_only_raw/in"
+grep -q 'no-decoder.*E025' "$TMP/out" || die "ITM: $(cat "$TMP/out")"
+run 0 help E025
+grep -q ITM "$TMP/out" || die "E025 does not speak of ITM"
 # a clock without frequency: said before its first use, and --ns does not change it silently
 run 0 list --ns --limit 3 "$CAP/arm/TC2/in"
 says "--ns has no effect"
