@@ -99,9 +99,11 @@ static void indent(struct tree *t, const struct hwt_call *c)
 
 	if (c->depth < t->base)
 		t->base = c->depth;
-	depth = (int64_t)c->depth - t->base;
+	/* what is told of a frame stands inside it */
+	depth = (int64_t)c->depth + (c->what == HWT_CALL_RESUME);
 	show_head(&t->r->show, &c->ev);
-	out_fmt(o, "%4d  ", c->depth);
+	out_fmt(o, "%4d  ", (int)depth);
+	depth -= t->base;
 	for (depth = depth > INDENT_MAX ? INDENT_MAX : depth; depth > 0; depth--)
 		out_str(o, "  ");
 }

@@ -13,7 +13,8 @@ static const char *const calls_output[][2] = {
 	  "the caller of that" },
 	{ "interrupt, exception, syscall, signal", "entered without a call; the end is told by "
 	  "the return from it, or by tracing that starts again where it was taken" },
-	{ "(not traced)", "ran, but was not recorded: the kernel, or what a filter left out" },
+	{ "(not traced)", "ran, but was not recorded: the kernel, what a filter left out, or what "
+	  "begins in a hole" },
 	{ "libfoo.so+0x1234", "code of a file without symbol; a bare address is of no file" },
 	{ "(already running)", "found running, not entered: tracing starts in it, or what it "
 	  "called returned. The first such line of a thread has depth 0, those that it returns "

@@ -59,6 +59,10 @@ static void came_back(struct hwt_calls *c, struct thread *t, const struct hwt_ev
 		c->then = signal_frame(addr, f->ret);
 		c->has_then = true;
 	}
+	/* it came back to the very instruction: what was interrupted goes on */
+	if (!sig && addr != HWT_NO_ADDR && addr == f->ret && i > t->lost &&
+	    t->seen != stack_holes(c, t))
+		locate_resume(c, t, ev, i - 1);
 	stack_unwind(c, t, i, over ? HWT_WHY_RETURN : HWT_WHY_UNWIND,
 		     sig ? HWT_WHY_RETURN : last, ev);
 }

@@ -33,11 +33,11 @@ static int64_t running(const struct thread *t, uint32_t lo, uint32_t hi, uint64_
 	return found;
 }
 
-static void resume(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, uint32_t i)
+void locate_resume(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, uint32_t i)
 {
 	const struct frame *f = &t->v[i];
 
-	stack_unwind(c, t, i + 1, HWT_WHY_LOST, HWT_WHY_LOST, ev);
+	t->seen = stack_holes(c, t);
 	*stack_slot(c->post, &c->npost) = (struct hwt_call){ .ev = *ev, .what = HWT_CALL_RESUME,
 		.why = HWT_WHY_AGAIN, .tainted = 1, .depth = f->depth, .func = f->func,
 		.site = HWT_NO_ADDR, .enter_time = HWT_TIME_UNKNOWN,
@@ -57,7 +57,8 @@ void locate(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, u
 	i = hole ? running(t, t->lost, t->n, func, addr) : -1;
 	if (i >= 0) {
 		t->astray = false;
-		resume(c, t, ev, (uint32_t)i);
+		stack_unwind(c, t, (uint32_t)i + 1, HWT_WHY_LOST, HWT_WHY_LOST, ev);
+		locate_resume(c, t, ev, (uint32_t)i);
 		return;
 	}
 	/* above a frame that is certain: only the function itself */

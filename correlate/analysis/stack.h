@@ -129,6 +129,8 @@ uint32_t stack_bottom(const struct thread *t);
  * makes one.
  */
 void locate(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, uint64_t addr);
+/* Behind a hole flow goes on in frame @i, after what the event makes leave. */
+void locate_resume(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, uint32_t i);
 /* A hole, or time without trace: what is open is not certain. */
 void locate_hole(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev);
 /* Tracing starts at another place than it stopped, by nothing that is known. */

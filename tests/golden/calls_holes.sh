@@ -33,6 +33,8 @@ e=$CAP/arm/pixel/in
 "$HWT" calls --elf "$e/etm_test_loop" "$e/perf_etm.data" 2>/dev/null >"$TMP/pixel" || die "pixel: exit $?"
 sed -n '/__libc_init@plt {/,/} __libc_init@plt (end not seen)/p' "$TMP/pixel" >"$TMP/plt"
 [ "$(wc -l <"$TMP/plt")" = 3 ] && grep -q -- '-- not traced from .* to ' "$TMP/plt" || die "pixel: $(cat "$TMP/pixel")"
+# code without symbol is told by its file
+grep -q ' etm_test_loop+0x1000 {' "$TMP/pixel" || die "pixel: no file of code without symbol"
 # the tree nests, every entry has an end, and no hole is forgotten where several are one line
 for c in arm/r5f-freertos arm/fib-1 arm/juno_r1_1 arm/TC2 ete/tme_test ete/002-ack_test_scr; do
 	n=$(basename "$c")
@@ -41,4 +43,6 @@ for c in arm/r5f-freertos arm/fib-1 arm/juno_r1_1 arm/TC2 ete/tme_test ete/002-a
 	"$HWT" list --level events --jsonl "$CAP/$c/in" 2>/dev/null >"$TMP/list"
 	python3 tests/golden/calls_gaps.py "$TMP/list" "$TMP/$n" || die "$c: holes"
 done
+"$HWT" calls "$CAP/arm/juno_r1_1/in" 2>/dev/null | grep -q -- '-- [0-9]* holes, the first: hole: no-image' || die "juno: holes in a row are lines"
+"$HWT" calls --summary "$CAP/arm/fib-1/in" 2>/dev/null | tail -n 2 | grep -q '(not traced)' || die "what is no function does not stand last"
 echo "# $(grep -c '"type":"call"' "$TMP/demo") calls of the demo"

@@ -476,6 +476,11 @@ static void threads(void **state)
 /* Without symbols only addresses of calls are left to go by. */
 static void no_symbols(void **state)
 {
+	/* an exception that returns to where it was taken tells what goes on behind the hole */
+	const struct hwt_event exc[] = {
+		CALL(1, 0x1010, 0x2000), EXC(2, 0x2020, 0x8000), GAP(3), GAP(3), ERET_TO(4, 0x2020),
+		RET(5, 0x2030, 0x1015),
+	};
 	const struct hwt_event ev[] = {
 		CALL(1, 0x1010, 0x2000), CALL(2, 0x2010, 0x3000), RET(3, 0x3010, 0x2015),
 		CUT(4, 0x2020), ON(5, 0x6000), RET(6, 0x6010, 0x7100), RET(7, 0x7110, 0x7200),
@@ -486,6 +491,9 @@ static void no_symbols(void **state)
 	assert_string_equal(got, "+1010@0:run! +2000@1:call +3000@2:call -3000@2:ret 2020..6000 "
 			    "-2000@1:lost~ -1010@0:lost!~ +6000@0:run!~ -6000@0:ret! "
 			    "+7100@-1:run! -7100@-1:ret! +7200@-2:run! -7200@-2:open!");
+	text(exc, 6, NULL, got, sizeof(got));
+	assert_string_equal(got, "+1010@0:run! +2000@1:call +8000@2:intr gap gap -8000@2:ret~ "
+			    "=2000@1 -2000@1:ret~ -1010@0:open!~");
 }
 
 /* Times that overlap, stand still or go back between CPUs never give a negative duration. */
