@@ -150,7 +150,8 @@ int functions_range(struct functions *t, struct run *r, const struct hwt_event *
 {
 	struct func *f;
 
-	if (!ev->u.range.insns)
+	/* what is in doubt did not run; the few proven ones at its start are left out with it */
+	if (!ev->u.range.insns || (ev->flags & HWT_F_DOUBT))
 		return 0;
 	f = at(t, r, ev, ev->u.range.first, false);
 	if (!f)
