@@ -7,7 +7,11 @@ static void by_schedule(struct ipt_owner *o)
 	o->tid = o->cur.tid;
 }
 
-/* Linux, PTI: bit 12 chooses the half of the 8 KiB table, bit 11 the process-context id of it. */
+/*
+ * Linux, PTI: bit 12 chooses the half of the 8 KiB table, bit 11 the process-context id of it where
+ * the CPU has those.
+ */
+#define KPTI_HALF	0x1000
 #define KPTI_BITS	0x1800
 
 static uint64_t space(const struct ipt_owner *o, uint64_t cr3)
@@ -34,7 +38,8 @@ static void choose(struct ipt_owner *o)
 
 void ipt_owner_init(struct ipt_owner *o, struct machine *m, const struct trace_buf *b)
 {
-	*o = (struct ipt_owner){ .m = m, .cr3 = HWT_NO_ADDR, .pid = b->pid, .tid = b->tid };
+	*o = (struct ipt_owner){ .m = m, .cr3 = HWT_NO_ADDR, .side = HWT_NO_ADDR,
+		.pid = b->pid, .tid = b->tid };
 	o->cur.pid = o->cur.tid = HWT_NONE;
 	if (m)
 		machine_cursor_init(&o->cur, m, b->cpu);
@@ -76,9 +81,33 @@ static void learn(struct ipt_owner *o)
 	o->user = false;
 }
 
+/*
+ * True if the change to @cr3 shows page-table isolation. Without process-context ids two tasks can
+ * differ in bit 12 as well; so the same half must be left again, after user code ran with it and
+ * none with the other, and no task came in between.
+ */
+static bool isolated(struct ipt_owner *o, uint64_t cr3)
+{
+	bool again;
+
+	if (o->cr3 == HWT_NO_ADDR)
+		return false;
+	if ((o->cr3 ^ cr3) == KPTI_BITS)
+		return true;
+	if ((o->cr3 ^ cr3) != KPTI_HALF || cr3 & 0xfff || (cr3 & KPTI_HALF && o->user)) {
+		o->side = HWT_NO_ADDR;
+		return false;
+	}
+	if (cr3 & KPTI_HALF)
+		return false;
+	again = o->user && o->side == o->cr3;
+	o->side = o->user ? o->cr3 : HWT_NO_ADDR;
+	return again;
+}
+
 void ipt_owner_cr3(struct ipt_owner *o, uint64_t cr3)
 {
-	o->kpti |= o->cr3 != HWT_NO_ADDR && (o->cr3 ^ cr3) == KPTI_BITS;
+	o->kpti |= isolated(o, cr3);
 	if (space(o, cr3) != space(o, o->cr3)) {
 		learn(o);
 		o->held = false;
@@ -89,7 +118,7 @@ void ipt_owner_cr3(struct ipt_owner *o, uint64_t cr3)
 
 void ipt_owner_lost(struct ipt_owner *o)
 {
-	o->cr3 = HWT_NO_ADDR;
+	o->cr3 = o->side = HWT_NO_ADDR;
 	o->held = false;
 	choose(o);
 }
@@ -105,6 +134,7 @@ int ipt_owner_step(struct ipt_owner *o, uint64_t now, struct hwt_event *ev)
 		tid = o->cur.tid;
 		learn(o);
 		r = machine_cursor_step(&o->cur);
+		o->side = HWT_NO_ADDR;
 		o->held = o->cr3 != HWT_NO_ADDR;
 		choose(o);
 		if (!o->started && machine_cursor_due(&o->cur) <= now)

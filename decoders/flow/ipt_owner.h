@@ -20,8 +20,9 @@ struct ipt_owner {
 	bool fixed;
 	bool started;		/* a time of this buffer is known */
 	uint64_t cr3;		/* HWT_NO_ADDR: not known */
-	/* page-table isolation: user and kernel side of a task differ in two bits of CR3 */
+	/* page-table isolation: both sides of a task differ in one or two bits of CR3 */
 	bool kpti;
+	uint64_t side;		/* CR3 whose user code was left for the same with bit 12 clear */
 	/* @cr3 did not change since the task of the schedule came in, and it ran user code */
 	bool held, user;
 	/* seen once: who ran with which CR3 */

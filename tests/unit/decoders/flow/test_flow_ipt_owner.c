@@ -97,32 +97,68 @@ static void test_idle(void **state)
 	}
 }
 
-/* Page-table isolation: each kernel entry changes CR3, but user and kernel side are one task's. */
-static void test_kpti(void **state)
+/*
+ * Page-table isolation: each kernel entry changes CR3, but user and kernel side are one task's.
+ * Linux sets bit 12 for the user side, and bit 11 too if the CPU has process-context ids
+ * (arch/x86/entry/calling.h, PTI_USER_PGTABLE_AND_PCID_MASK).
+ */
+static void kpti(uint64_t user)
 {
-	const uint64_t a = 0x10000, b = 0x24000, user = 0x1800;
+	const uint64_t a = 0x10000, b = 0x24000;
 	struct ipt_owner o;
 	struct hwt_event ev;
 
 	start();
-	for (uint64_t t = 100; t < 1000; t += 100)
+	for (uint64_t t = 100; t < 1200; t += 100)
 		sched(t, t / 100 % 2 ? 10 : 20);
 	machine_sort(pf.machine);
 	ipt_owner_init(&o, pf.machine, &pf.buf);
-	for (uint64_t t = 100; t < 700; t += 100) {
+	for (uint64_t t = 100; t < 1000; t += 100) {
 		uint64_t cr3 = t / 100 % 2 ? a : b;
 
 		ipt_owner_cr3(&o, cr3);
 		ipt_owner_step(&o, 1000000 + t, &ev);
-		ipt_owner_cr3(&o, cr3 | user);
-		o.user = true;
-		ipt_owner_cr3(&o, cr3);
+		for (unsigned i = 0; i < 2; i++) {	/* two system calls */
+			ipt_owner_cr3(&o, cr3 | user);
+			o.user = true;
+			ipt_owner_cr3(&o, cr3);
+		}
 	}
+	assert_true(o.kpti);
 	assert_int_equal(machine_aspace(pf.machine, a), 10);
 	assert_int_equal(machine_aspace(pf.machine, b), 20);
 	ipt_owner_cr3(&o, a | user);
 	assert_int_equal(o.pid, 10);
 	ptflow_fini(&pf);
+}
+
+static void test_kpti(void **state)
+{
+	kpti(0x1800);
+	kpti(0x1000);
+}
+
+/* Neighbouring tables without isolation: both run user code, or switches are between. */
+static void test_neighbours(void **state)
+{
+	struct ipt_owner o;
+	struct hwt_event ev;
+
+	for (unsigned both = 0; both < 2; both++) {
+		start();
+		for (uint64_t t = 100; t < 1200; t += 100)
+			sched(t, t / 100 % 2 ? 10 : 20);
+		machine_sort(pf.machine);
+		ipt_owner_init(&o, pf.machine, &pf.buf);
+		for (uint64_t t = 100; t < 1000; t += 100) {
+			ipt_owner_cr3(&o, t / 100 % 2 ? 0x11000 : 0x10000);
+			if (!both)
+				ipt_owner_step(&o, 1000000 + t, &ev);
+			o.user |= both || t / 100 % 2;
+		}
+		assert_false(o.kpti);
+		ptflow_fini(&pf);
+	}
 }
 
 /* No time in the trace: the schedule can not be used, and nothing is taken from it. */
@@ -327,7 +363,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_time), cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_kpti),
+		cmocka_unit_test(test_kpti), cmocka_unit_test(test_neighbours),
 		cmocka_unit_test(test_no_time),
 		cmocka_unit_test(test_fixed), cmocka_unit_test(test_by_cr3),
 		cmocka_unit_test(test_versions), cmocka_unit_test(test_file_versions),
