@@ -75,6 +75,8 @@ int run_output(struct run *r);
 int run_open(struct run *r);
 /* Checks the selection against the capture, names to addresses. 0 or an exit code. */
 int run_select(struct run *r);
+/* Whether a file of --elf stands for a recorded one, or the trace has addresses in it: a walk. */
+bool run_elf_used(struct run *r, const char *path);
 /* True if buffer @i is wanted; fills @b. */
 bool run_buf(struct run *r, size_t i, struct hwt_buf_info *b);
 /* Events of buffer @i, or NULL if it can not be read: that is said and remembered. */

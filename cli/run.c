@@ -430,6 +430,39 @@ static void kernel_note(const struct run *r)
 		"and boot that was traced\n");
 }
 
+/*
+ * Which holes are judged: flow reads ahead of what is printed, and a selection leaves holes out, so
+ * then those that were printed count.
+ */
+enum judged { JUDGED_ALL, JUDGED_SELECTED, JUDGED_SHOWN };
+static enum judged judged(const struct run *r)
+{
+	bool prints = !r->opts.summary && (r->cmd->bit & (CMD_LIST | CMD_CALLS));
+
+	if (prints && (r->stopped || run_interrupted))
+		return JUDGED_SHOWN;
+	return prints && (r->opts.have_time || r->opts.ntids || r->opts.ncpus || r->naddrs) ?
+		JUDGED_SELECTED : JUDGED_ALL;
+}
+
+/* Whoever names code because a hint says so must hear if it is of no use. */
+static void elf_notes(struct run *r)
+{
+	const struct hwt_open_opts *o = &r->opts.open;
+
+	if (!r->show.code_holes || r->stopped || run_interrupted || judged(r) != JUDGED_ALL)
+		return;
+	for (size_t i = 0; i < o->nelfs; i++) {
+		if (run_elf_used(r, o->elfs[i].path))
+			continue;
+		out_str(&err_out, "hwtrace: --elf ");
+		out_safe(&err_out, o->elfs[i].path);
+		out_str(&err_out, " was not used: no recorded map has its build-id or name, and no "
+			"trace address lies in it\ntry: --elf FILE@ADDR with the address where it "
+			"was loaded; \"hwtrace info -v\" lists the maps\n");
+	}
+}
+
 /* True if the input is cut inside a declared length. */
 static bool print_notes(struct run *r)
 {
@@ -445,25 +478,12 @@ static bool print_notes(struct run *r)
 		if (k == i && !r->opts.quiet)
 			print_notes_of(r, i);
 	}
-	if (!r->opts.quiet)
+	if (!r->opts.quiet) {
+		elf_notes(r);
 		kernel_note(r);
+	}
 	out_flush(&err_out);
 	return cut;
-}
-
-/*
- * Which holes are judged: flow reads ahead of what is printed, and a selection leaves holes out, so
- * then those that were printed count.
- */
-enum judged { JUDGED_ALL, JUDGED_SELECTED, JUDGED_SHOWN };
-static enum judged judged(const struct run *r)
-{
-	bool prints = !r->opts.summary && (r->cmd->bit & (CMD_LIST | CMD_CALLS));
-
-	if (prints && (r->stopped || run_interrupted))
-		return JUDGED_SHOWN;
-	return prints && (r->opts.have_time || r->opts.ntids || r->opts.ncpus || r->naddrs) ?
-		JUDGED_SELECTED : JUDGED_ALL;
 }
 
 /* Bytes that are missing or say nothing, of all that were or should have been there. */

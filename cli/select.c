@@ -278,3 +278,41 @@ int run_select(struct run *r)
 		rc = resolve_time(r);
 	return rc ? rc : resolve_syms(r);
 }
+
+/* True if an instruction of the trace lies in one of the @n places. */
+static bool ran_in(struct run *r, const struct hwt_addr_range *v, size_t n)
+{
+	const struct hwt_interest want = { .level = HWT_LEVEL_RANGES, .addrs = v, .naddrs = n,
+		.time_hi = HWT_TIME_UNKNOWN, .resync = r->opts.resync };
+	struct hwt_stream *st;
+	struct hwt_event ev[64];
+	bool found = false;
+	int k;
+
+	for (size_t i = 0; i < hwt_session_bufs(r->session) && !found; i++) {
+		if (hwt_session_flow(r->session, i, &want, &st, NULL) < 0)
+			continue;
+		while (!found && !run_interrupted && (k = hwt_stream_next(st, ev, 64)) > 0)
+			while (k--)
+				found = found || ev[k].type == HWT_EV_RANGE;
+		hwt_stream_close(st);
+	}
+	return found;
+}
+
+bool run_elf_used(struct run *r, const char *path)
+{
+	const struct hwt_image *img = hwt_session_image(r->session);
+	struct hwt_addr_range v[16];
+	struct hwt_map m;
+	size_t n = 0;
+
+	for (size_t i = 0; hwt_image_map_at(img, i, &m); i++) {
+		if (!m.path || strcmp(m.path, path) || !m.size)
+			continue;
+		if (m.stands_in || n == sizeof(v) / sizeof(v[0]))
+			return true;
+		v[n++] = (struct hwt_addr_range){ m.addr, m.addr + (m.size - 1) };
+	}
+	return n && ran_in(r, v, n);
+}

@@ -366,6 +366,7 @@ static void at(struct show *v, const struct hwt_event *ev, uint64_t addr)
 void show_count(struct show *v, const struct hwt_event *ev)
 {
 	v->holes++;
+	v->code_holes += ev->u.gap.cause == HWT_GAP_NO_IMAGE;
 	v->skipped += ev->u.gap.bytes;
 	if (!hwt_gap_has_addr((unsigned)ev->u.gap.cause))
 		v->lost += ev->u.gap.lost;

@@ -31,7 +31,8 @@ struct show {
 	const char *last_file;	/* source line printed last */
 	int last_line;
 	uint64_t holes, skipped, lost;	/* of the holes shown */
-	uint64_t kernel_holes, kernel_addr;	/* those without kernel code, the first address */
+	uint64_t code_holes;		/* those without code */
+	uint64_t kernel_holes, kernel_addr;	/* without kernel code, the first address */
 	struct hwt_disasm *disasm;	/* NULL: not yet made */
 	struct hwt_map map;		/* that show_code() found last; size 0: none */
 	struct show_insn *insns;	/* SHOW_DISASM, NULL: not yet made */

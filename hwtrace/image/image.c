@@ -316,6 +316,8 @@ int hwt_image_map_at(const struct hwt_image *cimg, size_t i, struct hwt_map *out
 		return 0;
 	*out = img->list[i];
 	if (out->raw > MODULE_RAW) {
+		m = module_get(img, out->path, out->raw, NULL, 0);
+		out->stands_in = m && m->stands_in;
 		out->raw = 0;	/* the user's own file, known to be there */
 		return 1;
 	}

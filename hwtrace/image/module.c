@@ -224,9 +224,15 @@ static bool try_offers(struct hwt_image *img, struct module *m)
 		const char *path = img->offers[i]->path;
 
 		if (m->id_size ? try_path(img, m, path, true) :
-		    same_name(m->path, path) && try_path(img, m, path, false))
+		    same_name(m->path, path) && try_path(img, m, path, false)) {
+			img->offers[i]->stands_in = true;
 			return true;
+		}
 	}
+	/* the right name and another build: said here, as the search goes on elsewhere */
+	for (unsigned i = 0; i < img->noffers; i++)
+		if (same_name(m->path, img->offers[i]->path))
+			id_fits(img, m, img->offers[i]->obj, img->offers[i]->path, false);
 	return false;
 }
 
@@ -417,8 +423,10 @@ static bool debug_by_user(struct hwt_image *img, struct module *m, const uint8_t
 		const char *path = img->offers[i]->path;
 
 		if ((n || same_name(m->path, path)) &&
-		    try_debug(img, m, id, n, *path == '/' ? "" : ".", path))
+		    try_debug(img, m, id, n, *path == '/' ? "" : ".", path)) {
+			img->offers[i]->stands_in = true;
 			return true;
+		}
 	}
 	return false;
 }

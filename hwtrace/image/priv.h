@@ -65,6 +65,7 @@ struct module {
 	uint64_t finds;		/* struct hwt_image.finds of @syms[].match */
 	uint8_t id[20], id_size;	/* recorded build-id */
 	uint8_t kind;		/* enum module_kind */
+	bool stands_in;		/* USER: was taken for a recorded file */
 	bool offered;		/* USER: stands in for a recorded file of its build-id or name */
 	bool tried, noted, syms_tried, debug_tried, dwarf_tried;
 };

@@ -29,6 +29,8 @@ struct hwt_map {
 	/* 1: @path is a plain memory dump, no ELF; never searched in the sysroot */
 	uint8_t  raw;
 	uint8_t  missing;	/* set by readers when the file can not be found */
+	/* in a list, of a file that the user named: it stands for one that was recorded */
+	uint8_t  stands_in;
 };
 
 enum hwt_space { HWT_SPACE_EL1S = 1, HWT_SPACE_EL1N = 2, HWT_SPACE_EL2 = 4, HWT_SPACE_EL3 = 8,
