@@ -140,6 +140,12 @@ static bool is_back(const struct thread *t, const struct hwt_event *ev)
 		!(ev->flags & HWT_F_RESUMED) && ev->u.at.addr != t->off_addr;
 }
 
+/* A part of the handler runs, or its level is yet to come. */
+static bool in_handler(const struct thread *t, const struct frame *f)
+{
+	return f->el >= 0 && t->el >= 0 && t->el != f->el;
+}
+
 /* Tracing starts again after an exception whose handler was not seen. */
 static void back_from_exception(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 {
@@ -154,14 +160,31 @@ static void back_from_exception(struct hwt_calls *c, struct thread *t, const str
 		t->astray = true;
 		return;
 	}
-	if (f->el >= 0 && t->el >= 0 && t->el != f->el) {
-		/* in a part of the handler, or its level is yet to come */
+	if (in_handler(t, f)) {
 		t->away = AWAY_EXC;
 		t->resume = addr;
 		return;
 	}
 	came_back(c, t, ev, t->n - 1, addr, why_elsewhere(f, addr));
 	t->astray = other && !c->has_then;
+}
+
+/*
+ * The exception in frame @f may have ended at @addr: there or nearby, in a function that is open,
+ * or in a signal's handler. Where another program was loaded it has not.
+ */
+static bool may_end_at(const struct hwt_calls *c, const struct thread *t,
+		const struct hwt_event *ev, const struct frame *f, uint64_t addr)
+{
+	uint64_t func = stack_func_of(c, ev, addr);
+
+	if (stack_func_of(c, ev, f->ret) == HWT_NO_ADDR || in_handler(t, f) || func == addr ||
+	    why_elsewhere(f, addr) == HWT_WHY_RETURN)
+		return true;
+	for (uint32_t i = t->n; func != HWT_NO_ADDR && i-- > stack_bottom(t);)
+		if (t->v[i].func == func)
+			return true;
+	return false;
 }
 
 bool exc_explains(const struct hwt_calls *c, const struct thread *t, const struct hwt_event *ev)
@@ -172,13 +195,11 @@ bool exc_explains(const struct hwt_calls *c, const struct thread *t, const struc
 	if (t->left || addr == HWT_NO_ADDR || addr == t->off_addr || addr == t->last ||
 	    (ev->flags & (HWT_F_RESUMED | HWT_F_INTR)) || find_interrupted(t, addr) >= 0)
 		return true;
-	switch (t->away) {
-	case AWAY_EXC:
-		return top->exc;
-	case AWAY_OFF:
-		return top->exc || stack_is_entry(c, ev, addr);
-	}
-	return is_back(t, ev);
+	if (t->away != AWAY_NO && top->exc)
+		return may_end_at(c, t, ev, top, addr);
+	if (t->away == AWAY_OFF)
+		return stack_is_entry(c, ev, addr);
+	return t->away == AWAY_NO && is_back(t, ev);
 }
 
 int exc_on(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)

@@ -348,6 +348,11 @@ static void syscalls(void **state)
 	       "-2000@1:open -1000@0:open!",
 	       SYSCALL(1, 0x1010, 0x1015), OFF(1, 0x1015), ON(2, 0x1015),
 	       CALL(3, 0x1020, 0x2000));
+	/* execve: what was open is gone */
+	EXPECT("+1000@0:run! +2000@1:call +" NOWHERE "@2:sys 2015..9123 -" NOWHERE "@2:lost~ "
+	       "-2000@1:lost~ -1000@0:lost!~ +9000@0:run!~ -9000@0:open!",
+	       CALL(1, 0x1010, 0x2000), SYSCALL(2, 0x2010, 0x2015), OFF(2, 0x2015),
+	       ON(3, 0x9123));
 	/* Arm: the SVC's target is in the exception */
 	EXPECT("+1000@0:run! +a000@1:sys -a000@1:ret -1000@0:open!",
 	       SYSCALL(1, 0x1010, 0x1015), EXC(1, 0x1015, 0xa000), ERET(2));
