@@ -50,6 +50,23 @@ static bool fup_has_target(const uint8_t *p, uint64_t at, uint64_t end)
 	return next_flow(p, &at, end) == IPT_FUP && ipt_fup_has_target(p, at, end);
 }
 
+static bool in_group(bool was, unsigned kind)
+{
+	return kind == IPT_PSB || (was && kind != IPT_PSBEND && kind != IPT_OVF);
+}
+
+/*
+ * True if @pkt, a MODE.Exec that ends at @at, says that the interrupt flag changed at the address
+ * of the FUP behind it, with Event Trace (SDM, "MODE.Exec Packet"). Elsewhere the packet belongs to
+ * the TIP behind it, or to a PSB @group. libipt always waits for the TIP.
+ */
+static bool flag_changed(const struct ipt_packet *pkt, const struct trace_span *s, uint64_t at,
+			 uint64_t end, bool group)
+{
+	return pkt->kind == IPT_MODE_EXEC && !group && next_flow(s->p, &at, end) == IPT_FUP &&
+		!ipt_fup_has_target(s->p, at, end);
+}
+
 /*
  * True if @pkt, which ends at @at, announces a FUP that is not there: an overflow took it (the FUP
  * after an OVF is the address where tracing resumes, cases B01, B09), or tracing is off (B08).
@@ -181,6 +198,8 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 			psb = at;
 		if (group == NO_GROUP)
 			follow_fup(&fup, &pkt, at);
+		if (flag_changed(&pkt, s, at + (unsigned)n, s->size, group != NO_GROUP))
+			out->foreign = fup.bound = true;
 		out->kinds |= 1U << pkt.kind;
 		if (out->cut_cyc == HWT_NO_OFF && ipt_looks_cut(&pkt, s->p + at, s->size - at))
 			out->cut_cyc = at;
@@ -211,8 +230,10 @@ bool ipt_unwritten(const struct trace_span *s, uint64_t n)
 
 /* True if @pkt, which ends at @at, is given to libipt as an EXSTOP with IP. */
 static bool becomes_exstop(const struct ipt_packet *pkt, const struct trace_span *s, uint64_t at,
-			   uint64_t end)
+			   uint64_t end, bool group)
 {
+	if (pkt->kind == IPT_MODE_EXEC)
+		return flag_changed(pkt, s, at, end, group);
 	if (pkt->kind != IPT_BEP && pkt->kind != IPT_CFE && pkt->kind != IPT_TRIG)
 		return false;
 	return pkt->flag && !fup_has_target(s->p, at, end);
@@ -220,16 +241,18 @@ static bool becomes_exstop(const struct ipt_packet *pkt, const struct trace_span
 
 /* @d is a copy of @pkt, which ends at @at. */
 static void patch(uint8_t *d, const struct ipt_packet *pkt, const struct trace_span *s, uint64_t at,
-		  uint64_t end)
+		  uint64_t end, bool group)
 {
 	static const uint8_t exstop_ip[2] = { 0x02, 0xe2 };	/* SDM, "EXSTOP Packet" */
+	bool bound;
 
 	if (fup_lost(pkt, s, at, end))
 		d[1] &= 0x7f;		/* bit IP of EXSTOP and PTW */
-	if (!is_foreign(pkt->kind))
+	bound = becomes_exstop(pkt, s, at, end, group);
+	if (!bound && !is_foreign(pkt->kind))
 		return;
 	memset(d, 0, pkt->size);
-	if (becomes_exstop(pkt, s, at, end))
+	if (bound)
 		memcpy(d + pkt->size - 2, exstop_ip, 2);
 }
 
@@ -251,8 +274,10 @@ size_t ipt_scan_patch(uint8_t *dst, size_t room, struct ipt_patch *w, const stru
 		memcpy(dst + used, s->p + w->at, size);
 		w->at += size;
 		w->ctx = ctx;
-		if (n >= 0)
-			patch(dst + used, &pkt, s, w->at, seg->end);
+		if (n >= 0) {
+			w->group = in_group(w->group, pkt.kind);
+			patch(dst + used, &pkt, s, w->at, seg->end, w->group);
+		}
 		used += size;
 	}
 	return used;
@@ -274,7 +299,7 @@ static void block(struct ipt_foreign *out, struct ipt_foreign_walk *w, const str
 		out->size += (unsigned)n;
 		if (pkt.kind == IPT_BEP) {
 			out->whole = true;
-			out->bound = becomes_exstop(&pkt, s, w->at, w->end);
+			out->bound = becomes_exstop(&pkt, s, w->at, w->end, w->group);
 			return;
 		}
 	}
@@ -292,15 +317,17 @@ int ipt_foreign_next(struct ipt_foreign *out, struct ipt_foreign_walk *w,
 		if (n < 0)
 			break;
 		w->at += (unsigned)n;
-		if (!is_foreign(pkt.kind) && !(pkt.kind == IPT_EXSTOP && pkt.flag &&
-					       !fup_lost(&pkt, s, w->at, w->end)))
+		w->group = in_group(w->group, pkt.kind);
+		if (!is_foreign(pkt.kind) &&
+		    !flag_changed(&pkt, s, w->at, w->end, w->group) &&
+		    !(pkt.kind == IPT_EXSTOP && pkt.flag && !fup_lost(&pkt, s, w->at, w->end)))
 			continue;
 		*out = (struct ipt_foreign){ .off = at, .size = (unsigned)n, .kind = pkt.kind };
 		if (pkt.kind == IPT_BBP)
 			block(out, w, s);
 		else
 			out->bound = pkt.kind == IPT_EXSTOP ||
-				becomes_exstop(&pkt, s, w->at, w->end);
+				becomes_exstop(&pkt, s, w->at, w->end, w->group);
 		return 1;
 	}
 	return 0;

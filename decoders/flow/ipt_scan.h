@@ -41,12 +41,14 @@ bool ipt_unwritten(const struct trace_span *s, uint64_t n);
 struct ipt_patch {	/* a copy that is made in pieces */
 	uint64_t at;		/* next packet, offset in the span; begins at seg.begin */
 	struct ipt_ctx ctx;
+	bool group;		/* in a PSB group */
 };
 
 /*
  * Copies whole packets of a run to @dst, as many as @room bytes hold, and returns the bytes; 0 at
  * the end of the run. The packets that libipt does not know are taken out: PAD in their place, so
- * that offsets stay. Where one is bound to the FUP after it (BEP, CFE and TRIG with IP), an EXSTOP
+ * that offsets stay. Where one is bound to the FUP after it (BEP, CFE and TRIG with IP,
+ * MODE.Exec that tells of a new interrupt flag), an EXSTOP
  * with IP takes its place, so that the FUP keeps its meaning for IP compression and the walker
  * stops at its address. An EXSTOP or PTW whose FUP was lost in an overflow loses its bit IP, so
  * that libipt delivers it without an address.
@@ -57,7 +59,7 @@ size_t ipt_scan_patch(uint8_t *dst, size_t room, struct ipt_patch *w, const stru
 /* A packet, or a whole PEBS block (BBP to BEP), that libipt does not know. */
 struct ipt_foreign {
 	uint64_t off, size;	/* in the span; without the FUP */
-	/* IPT_BBP for a block, IPT_EVD, IPT_CFE, IPT_TRIG, IPT_MNT, IPT_EXSTOP */
+	/* IPT_BBP for a block, IPT_EVD, IPT_CFE, IPT_TRIG, IPT_MNT, IPT_MODE_EXEC, IPT_EXSTOP */
 	uint8_t kind;
 	bool bound;		/* libipt gives an EXSTOP event for it */
 	bool whole;		/* a block that ends with its BEP */
@@ -67,6 +69,7 @@ struct ipt_foreign {
 struct ipt_foreign_walk {
 	uint64_t at, end;	/* offsets in the span */
 	struct ipt_ctx ctx;
+	bool group;		/* in a PSB group */
 };
 /*
  * The next one that begins before @limit: 1, or 0. An EXSTOP with IP is

@@ -19,6 +19,7 @@ const char *flow_record_name(const struct hwt_event *ev)
 	case IPT_EVD: return "pt:event-data";
 	case IPT_TRIG: return "pt:trigger";
 	case IPT_MNT: return "pt:maintenance";
+	case IPT_MODE_EXEC: return "pt:interrupt-flag";
 	}
 	return "pt:packet";
 }

@@ -568,6 +568,42 @@ static void test_stale_returns(void **state)
 	}
 }
 
+/*
+ * Event Trace tells a change of the interrupt flag by MODE.Exec and a FUP, which is no jump (SDM,
+ * "MODE.Exec Packet"); with a TIP behind it the same packets are an interrupt. PSBs have both, too.
+ */
+static void test_interrupt_flag(void **state)
+{
+	uint8_t bytes[256];
+	struct ptenc e;
+
+	ptflow_init(&pf);
+	ptflow_code(&pf, HWT_NONE, 0x401000, "90 fb 90 7500 90 fa 90 7500");
+	ptflow_code(&pf, HWT_NONE, 0x402000, "90");
+	ptenc_init(&e, bytes, sizeof(bytes));
+	ptenc_psb_plus(&e, 0x401000, true);
+	ptenc_hex(&e, "9905");
+	ptenc_fup(&e, 0x401002);
+	ptenc_tnt(&e, "N");
+	ptenc_psb_plus(&e, 0x401005, true);
+	ptenc_hex(&e, "9901");
+	ptenc_fup(&e, 0x401007);
+	ptenc_fup(&e, 0x401008);
+	ptenc_hex(&e, "9901");
+	ptenc_tip(&e, 0x402000);
+	ptenc_fup(&e, 0x402001);
+	ptenc_pgd_noip(&e);
+	assert_false(e.full);
+	ptflow_span(&pf, bytes, e.n);
+	ptflow_run(&pf, text, sizeof(text));
+	assert_string_equal(text, "401000-401001 2 other\nrecord mode.exec 27+2\n"
+			    "401002-401003 2 branch\n"
+			    "401005-401006 2 other\nrecord mode.exec 60+2\n"
+			    "401007-401007 1 other\nexc 401008>402000\n"
+			    "402000-402000 1 other\noff 402001 cut\n");
+	ptflow_fini(&pf);
+}
+
 static unsigned noted(unsigned id)
 {
 	unsigned n = 0;
@@ -617,7 +653,8 @@ static void test_note_cut(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_note_ratio), cmocka_unit_test(test_note_cut),
+		cmocka_unit_test(test_interrupt_flag), cmocka_unit_test(test_note_ratio),
+		cmocka_unit_test(test_note_cut),
 		cmocka_unit_test(test_rows), cmocka_unit_test(test_long_tnt),
 		cmocka_unit_test(test_pebs_overflow), cmocka_unit_test(test_record_text),
 		cmocka_unit_test(test_event_trace), cmocka_unit_test(test_no_progress),
