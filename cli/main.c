@@ -90,9 +90,9 @@ static const struct cmd cmds[] = {
 	  { { "hwtrace check perf.data", "is this recording good?" },
 	    { "hwtrace check -q --max-loss 0.1 perf.data", "in a script" } },
 	  cmd_check, NULL },
-	{ "help", CMD_HELP, "[COMMAND | E031 | TOPIC]",
+	{ "help", CMD_HELP, "[TOPIC]",
 	  "help for a command, an error id or a topic",
-	  "Explains a command, or what an error id such as E031 means and what to try. Topics:\n"
+	  "TOPIC is a command, an error id such as E031 (what it means, what to try), or one of:\n"
 	  "times (how they print and are given), holes (their causes), errors (all ids).",
 	  { { "hwtrace help list", "a command" }, { "hwtrace help E014", "an error id" } },
 	  cmd_help, NULL },

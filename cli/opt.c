@@ -72,7 +72,7 @@ static const struct opt_def defs[O_COUNT] = {
 	[O_NS] = { "ns", 0, NULL, NULL, CMD_LIST | CMD_CALLS, "Output",
 		"times as whole nanoseconds" },
 	[O_STRICT] = { "strict", 0, NULL, NULL, CMD_PACKETS | CMD_DECODES, "Quality",
-		"exit 4 if there is any hole" },
+		"exit 4 if there is any hole; with --limit or a selection, among those shown" },
 	[O_MAX_LOSS] = { "max-loss", 0, "PCT", NULL, CMD_PACKETS | CMD_DECODES, "Quality",
 		"exit 4 if more than PCT percent of the trace bytes are skipped, lost, or say "
 		"nothing because code is missing; an overflow has no known size (--strict for no "
