@@ -2,6 +2,8 @@
 /* Blocks of the library: what of them is shown, and when flow can not be believed. */
 #include "ipt_flow.h"
 
+#define IPT_WALK	4096	/* blocks of one walk */
+
 static void range(struct flow_ipt *f, struct hwt_event *ev, const struct ipt_block *b)
 {
 	struct hwt_where w = ipt_where(f);
@@ -122,8 +124,15 @@ static void returned(struct flow_ipt *f, uint64_t off)
 	f->at_ret = true;
 }
 
-bool ipt_return_holds(struct flow_ipt *f)
+bool ipt_return_holds(struct flow_ipt *f, uint64_t to)
 {
+	if (f->ret_open) {
+		f->ret_open = false;
+		/* an event without a place: the stacks agreed, and hardware compresses then */
+		if (to == HWT_NO_ADDR && f->rets.lib.n)
+			to = f->rets.lib.v[f->rets.lib.top];
+		return ipt_rets_went(&f->rets, to);
+	}
 	if (!f->at_ret)
 		return true;
 	f->at_ret = false;
@@ -136,18 +145,9 @@ static bool at_end(const struct flow_ipt *f)
 	return f->status < 0 && ipt_lib_fault(f->status).cause == HWT_GAP_NONE;
 }
 
-void ipt_step_block(struct flow_ipt *f)
+/* @off: where the library looked before the block, HWT_NO_OFF if that was not asked. */
+static void take_block(struct flow_ipt *f, uint64_t off, uint64_t ret)
 {
-	uint64_t off = ipt_at(f), ret = f->block.end_ip;
-
-	if (f->timed || f->due != HWT_TIME_UNKNOWN)
-		ipt_take_time(f);
-	if (f->timed)
-		ipt_time_packet(&f->t, ipt_span(f), f->seg.end, ipt_at(f), true);
-	if (ipt_overdue(f))
-		return;
-	f->status = ipt_lib_next(f->dec, &f->block);
-	f->steps++;
 	if (!f->block.insns || at_end(f))
 		return;
 	if (!f->tracing) {
@@ -155,7 +155,7 @@ void ipt_step_block(struct flow_ipt *f)
 		ipt_broken(f, HWT_GAP_BREAK, 0, HWT_NO_ADDR);
 		return;
 	}
-	if (!ipt_return_holds(f)) {
+	if (!ipt_return_holds(f, f->block.ip)) {
 		ipt_broken_at(f, HWT_GAP_NO_RETURN, 0, ret, f->ret_off);
 		return;
 	}
@@ -164,10 +164,58 @@ void ipt_step_block(struct flow_ipt *f)
 	walked(f, &f->block, f->status >= 0);
 	if (f->status >= 0 && f->block.kind == HWT_INSN_CALL)
 		called(f, &f->block);
+	else if (f->status >= 0 && f->block.kind == HWT_INSN_RETURN && off == HWT_NO_OFF)
+		f->ret_open = true;
 	else if (f->status >= 0 && f->block.kind == HWT_INSN_RETURN)
 		returned(f, off);
 	if (f->status >= 0 && endless(f, &f->block)) {
 		f->nheld = 0;
 		ipt_broken(f, HWT_GAP_NO_PROGRESS, 0, f->block.ip);
 	}
+}
+
+/* Blocks that nobody wants to see, as many as come one after the other: what "check" is made of. */
+static void step_walk(struct flow_ipt *f)
+{
+	struct ipt_lib_walk w = {
+		.rets = &f->rets, .code = &f->code, .image = f->image, .where = ipt_where(f),
+		.gen = f->cur->gen, .most = IPT_WALK, .ret = f->ret_open,
+		.end_ip = f->block.end_ip,
+	};
+
+	/* a hole of a stale return may begin early by what one walk took */
+	f->ret_off = ipt_at(f);
+	f->status = ipt_lib_walk(f->dec, &w, &f->block);
+	f->steps += w.steps;
+	f->fs.stats.insns += w.insns;
+	f->fs.stats.ranges += w.steps - w.fresh;
+	f->owner.user |= w.user;
+	f->ret_open = w.ret;
+	if (w.branch)
+		ipt_moved(f);
+	if (w.stale)
+		ipt_broken_at(f, HWT_GAP_NO_RETURN, 0, w.end_ip, f->ret_off);
+	else if (w.fresh)
+		take_block(f, HWT_NO_OFF, w.end_ip);
+}
+
+void ipt_step_block(struct flow_ipt *f)
+{
+	uint64_t off, ret = f->block.end_ip;
+
+	if (f->emit.want.level == HWT_LEVEL_HOLES && !f->timed && f->due == HWT_TIME_UNKNOWN &&
+	    !f->copy && f->tracing && !f->at_ret && ipt_rets_agree(&f->rets)) {
+		step_walk(f);
+		return;
+	}
+	off = ipt_at(f);
+	if (f->timed || f->due != HWT_TIME_UNKNOWN)
+		ipt_take_time(f);
+	if (f->timed)
+		ipt_time_packet(&f->t, ipt_span(f), f->seg.end, ipt_at(f), true);
+	if (ipt_overdue(f))
+		return;
+	f->status = ipt_lib_next(f->dec, &f->block);
+	f->steps++;
+	take_block(f, off, ret);
 }

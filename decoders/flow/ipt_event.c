@@ -251,11 +251,11 @@ void ipt_step_event(struct flow_ipt *f)
 		ipt_time_take(&f->t, e.tsc);
 	ipt_release(f, true);
 	ipt_moved(f);
-	if (f->at_ret && e.type == IPT_LIB_DISABLED) {
-		f->at_ret = false;
+	if ((f->at_ret || f->ret_open) && e.type == IPT_LIB_DISABLED) {
+		f->at_ret = f->ret_open = false;
 		ipt_rets_return(&f->rets, false);
 	}
-	if (!ipt_return_holds(f)) {
+	if (!ipt_return_holds(f, e.ip)) {
 		ipt_broken_at(f, HWT_GAP_NO_RETURN, 0, f->block.end_ip, f->ret_off);
 		return;
 	}

@@ -75,6 +75,7 @@ struct flow_ipt {
 	unsigned nheld;
 	struct hwt_event held[IPT_HELD];
 	struct ipt_rets rets;
+	bool ret_open;			/* after a RET: where flow goes on tells ipt_rets_went() */
 	bool at_ret;			/* after a RET that may be where tracing was switched off */
 	uint64_t ret_off;		/* in the span: packets from here on are behind it */
 	uint16_t cbr;			/* last ratio told */
@@ -163,7 +164,7 @@ void ipt_step_block(struct flow_ipt *f);
  * Flow went on behind a RET, by a TNT bit. False if the library took the address from a call that
  * is over: it is in no packet.
  */
-bool ipt_return_holds(struct flow_ipt *f);
+bool ipt_return_holds(struct flow_ipt *f, uint64_t to);
 
 /* --- ipt_event.c --- */
 

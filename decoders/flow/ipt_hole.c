@@ -17,7 +17,7 @@ static void start_at(struct flow_ipt *f, uint64_t off)
 {
 	ipt_moved(f);
 	ipt_rets_start(&f->rets);
-	f->at_ret = false;
+	f->at_ret = f->ret_open = false;
 	f->block = (struct ipt_block){ 0 };
 	f->status = ipt_lib_sync(f->dec, off);
 	f->tracing = f->status >= 0 && !(f->status & IPT_LIB_NO_IP);

@@ -14,6 +14,7 @@
  * ever touched. Address space of both that stays: less than a program needs means starting again.
  */
 #define CODE_CACHE	(1ULL << 34)
+#define WALK_CALLS	32	/* in a row; more may be code that calls itself for ever */
 #define SECTION_MAX	(8ULL << 20)	/* bytes of code in one section */
 
 struct ipt_lib {
@@ -197,17 +198,83 @@ static const uint8_t kinds[] = {
 
 #define PICK(table, i)	((unsigned)(i) < sizeof(table) ? (table)[i] : 0)
 
+static void plain_block(struct ipt_block *out, const struct pt_block *b)
+{
+	out->ip = b->ip;
+	out->end_ip = b->end_ip;
+	out->insns = b->ninsn;
+	out->isa = PICK(isas, b->mode);
+	out->kind = PICK(kinds, b->iclass);
+	out->cut = b->truncated ? b->size : 0;
+}
+
 int ipt_lib_next(struct pt_block_decoder *d, struct ipt_block *out)
 {
 	struct pt_block b = { 0 };
 	int status = pt_blk_next(d, &b, sizeof(b));
 
-	out->ip = b.ip;
-	out->end_ip = b.end_ip;
-	out->insns = b.ninsn;
-	out->isa = PICK(isas, b.mode);
-	out->kind = PICK(kinds, b.iclass);
-	out->cut = b.truncated ? b.size : 0;
+	plain_block(out, &b);
+	return status;
+}
+
+/* False if the call leads to the next instruction: no return address is kept for it. */
+static bool call_returns(struct ipt_lib_walk *w, const struct pt_block *b, uint64_t *ret)
+{
+	const struct ipt_code_insn *in = ipt_code_at(w->code, w->image, &w->where, w->gen,
+						     PICK(isas, b->mode), b->end_ip);
+
+	*ret = b->end_ip + (b->truncated ? b->size : in->size);
+	return in->kind != HWT_INSN_CALL || in->target != *ret;
+}
+
+int ipt_lib_walk(struct pt_block_decoder *d, struct ipt_lib_walk *w, struct ipt_block *last)
+{
+	struct pt_block b = { 0 };
+	uint64_t insns = 0, ret, low = 0;
+	unsigned steps = 0, calls = 0;
+	bool branch = false, after_ret = w->ret;
+	int status;
+
+	w->fresh = true;
+	w->stale = false;
+	for (;;) {
+		status = pt_blk_next(d, &b, sizeof(b));
+		steps++;
+		if (status || !b.ninsn)
+			break;
+		if (after_ret) {
+			after_ret = false;
+			if (!ipt_rets_went(w->rets, b.ip)) {
+				w->stale = true;
+				break;
+			}
+		}
+		if (b.iclass == ptic_cond_jump) {
+			calls = 0;
+			branch = true;
+		} else if (b.iclass == ptic_return) {
+			calls = 0;
+			branch = after_ret = true;
+		} else if (b.iclass == ptic_call && calls++ < WALK_CALLS) {
+			if (call_returns(w, &b, &ret))
+				ipt_rets_call(w->rets, ret);
+		} else {
+			break;
+		}
+		insns += b.ninsn;
+		low |= ~b.ip;
+		w->end_ip = b.end_ip;
+		if (steps == w->most || (!after_ret && !ipt_rets_agree(w->rets))) {
+			w->fresh = false;
+			break;
+		}
+	}
+	plain_block(last, &b);
+	w->ret = after_ret;
+	w->branch = branch;
+	w->user = low >> 47;
+	w->steps = steps;
+	w->insns = insns;
 	return status;
 }
 

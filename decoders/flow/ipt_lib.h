@@ -12,6 +12,8 @@
 
 #include "../../hwtrace/image/image.h"
 #include "../../hwtrace/source/capture.h"
+#include "ipt_code.h"
+#include "ipt_rets.h"
 
 /* Configuration of a buffer, and the files that its code lies in. */
 struct ipt_lib;
@@ -84,6 +86,30 @@ struct ipt_lib_event {
 int ipt_lib_sync(struct pt_block_decoder *d, uint64_t psb);	/* a PSB at this offset */
 int ipt_lib_next(struct pt_block_decoder *d, struct ipt_block *out);
 int ipt_lib_event(struct pt_block_decoder *d, struct ipt_lib_event *out);
+
+/* What a walk needs to know of calls, and what it counts. */
+struct ipt_lib_walk {
+	struct ipt_rets *rets;
+	struct ipt_code *code;
+	const struct hwt_image *image;
+	struct hwt_where where;
+	uint32_t gen;		/* of the image, for @code */
+	unsigned most;		/* steps at most, not 0 */
+	bool ret;		/* in, out: a RET was passed, where it went is not taken yet */
+	bool branch;		/* out: something was passed that takes a packet */
+	bool user;		/* out: code of the lower half ran */
+	bool fresh;		/* out: @last was walked, and is not counted */
+	bool stale;		/* out: the library went to @last by a call that is over */
+	uint64_t end_ip;	/* in, out: last instruction before @last */
+	unsigned steps;		/* out: blocks */
+	uint64_t insns;		/* out: of the blocks that are counted */
+};
+/*
+ * ipt_lib_next() over and over, for those who want counts: direct calls, conditional branches and
+ * RETs that the stacks agree on are passed. Ends behind any other block (@last), and before a
+ * block when the stacks do not agree. Needs stacks that agree.
+ */
+int ipt_lib_walk(struct pt_block_decoder *d, struct ipt_lib_walk *w, struct ipt_block *last);
 /* Offset of the packet that is looked at next; false if there is none. */
 bool ipt_lib_offset(struct pt_block_decoder *d, uint64_t *off);
 /* False before the first TSC packet: the library counts from 0, which is no time. */

@@ -33,4 +33,31 @@ void ipt_rets_call(struct ipt_rets *r, uint64_t ret);
 /* A RET, @compressed or with its address in a TIP. False if libipt follows a wrong entry. */
 bool ipt_rets_return(struct ipt_rets *r, bool compressed);
 
+/* Both stacks give the same address now: it does not matter which packet tells where a RET goes. */
+static inline bool ipt_rets_agree(const struct ipt_rets *r)
+{
+	return r->hw.n && r->lib.n && r->hw.v[r->hw.top] == r->lib.v[r->lib.top];
+}
+
+/*
+ * A RET that went to @to; it is not known whether a packet told that. Hardware that has an entry
+ * compresses when it can, so where libipt's entry leads is taken as compressed. Exact when the
+ * stacks agree. False if libipt follows a wrong entry.
+ */
+static inline bool ipt_rets_went(struct ipt_rets *r, uint64_t to)
+{
+	bool compressed = r->hw.n && r->lib.n && to == r->lib.v[r->lib.top];
+	bool holds = !compressed || to == r->hw.v[r->hw.top];
+
+	if (r->hw.n) {
+		r->hw.top = (r->hw.top + IPT_RETS - 1) % IPT_RETS;
+		r->hw.n--;
+	}
+	if (compressed) {
+		r->lib.top = (r->lib.top + IPT_RETS - 1) % IPT_RETS;
+		r->lib.n--;
+	}
+	return holds;
+}
+
 #endif
