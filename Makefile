@@ -45,7 +45,7 @@ LIBS       = $(HAVE_IPT) -lopencsd_c_api -lopencsd $(shell $(PKG_CONFIG) --libs 
 ifeq ($(origin HAVE_IPT),undefined)
 HAVE_IPT  := $(shell $(CC) $(SYSFLAGS) -include intel-pt.h -E -x c /dev/null >/dev/null 2>&1 && echo -lipt)
 endif
-IPT_SRC   := $(addprefix decoders/flow/,flow_ipt.c ipt_block.c ipt_event.c ipt_hole.c ipt_image.c ipt_lib.c ipt_put.c)
+IPT_SRC   := $(addprefix decoders/flow/,flow_ipt.c ipt_block.c ipt_event.c ipt_hole.c ipt_image.c ipt_lib.c ipt_pass.c ipt_put.c)
 LIB_SRC   := $(filter-out $(if $(HAVE_IPT),decoders/flow/flow_ipt_none.c,$(IPT_SRC)), \
 	$(sort $(wildcard hwtrace/*/*.c decoders/*/*.c correlate/*.c correlate/*/*.c)))
 CLI_SRC   := $(sort $(wildcard cli/*.c cli/out/*.c))

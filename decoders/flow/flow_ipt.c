@@ -112,7 +112,6 @@ static void open_run(struct flow_ipt *f)
 	f->psb_from = f->tsc_from = 1;	/* nothing is known of the run */
 	f->psb = f->tsc_at = 0;
 	ipt_sync_at(f, f->seg.begin);
-	f->state = IN_FLOW;
 }
 
 static void note(struct flow_ipt *f, enum ipt_noted what, unsigned severity, unsigned id,
@@ -236,6 +235,7 @@ static void run(struct flow_ipt *f)
 		case AT_SPAN: step_span(f); break;
 		case AT_SEG: step_seg(f); break;
 		case IN_FLOW: step_flow(f); break;
+		case IN_HOLE: ipt_step_hole(f); break;
 		case AT_TAIL: step_tail(f); break;
 		case AT_END: break;
 		}

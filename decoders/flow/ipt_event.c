@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Events of the library, and packets that it does not know, to ours. */
+#include <string.h>
+
 #include "ipt_flow.h"
 
 static void put(struct flow_ipt *f, const struct hwt_event *ev)
@@ -145,12 +147,60 @@ static void overflow(struct flow_ipt *f, bool on)
 
 	f->tracing = on;
 	ipt_rets_forget(&f->rets);
-	f->ovf = ovf < end ? ovf + 2 : end;
+	f->ovf = f->began = ovf < end ? ovf + 2 : end;
+	memset(f->given, 0, sizeof(f->given));
 	/* the overflow may have taken the FUP they wait for */
 	ipt_put_foreign(f, end, true);
 	ipt_owner_lost(&f->owner);
 	ipt_gap(f, HWT_GAP_OVERFLOW, 0, ovf, 0, 0);
 	ipt_choose_image(f);
+}
+
+void ipt_put_packet(struct flow_ipt *f, const struct ipt_packet *pkt, uint64_t off)
+{
+	struct hwt_event ev;
+
+	if (pkt->kind == IPT_PIP) {
+		ipt_owner_cr3(&f->owner, pkt->payload);
+		ipt_choose_image(f);
+	}
+	ev = ipt_event(f, HWT_EV_ASPACE, off);
+	switch (pkt->kind) {
+	case IPT_PIP:
+		ev.u.aspace.id = pkt->payload;
+		ev.u.aspace.valid = 1;
+		break;
+	case IPT_VMCS:
+		ev.u.aspace.vmid = (uint32_t)(pkt->payload >> 12);
+		ev.u.aspace.valid = 2;
+		break;
+	case IPT_CBR:
+		ev.type = HWT_EV_FREQ;
+		ev.u.value.value = f->cbr = (uint16_t)pkt->payload;
+		ev.u.value.addr = HWT_NO_ADDR;
+		break;
+	case IPT_PTW:
+		ev.type = HWT_EV_MARK;
+		ev.u.mark.value = pkt->payload;
+		ev.u.mark.addr = HWT_NO_ADDR;
+		ev.u.mark.bits = (uint8_t)(pkt->count * 8);
+		break;
+	default:
+		return;
+	}
+	put(f, &ev);
+}
+
+/* Counts what the library told of a packet, so that a hole does not tell it again. */
+static void given(struct flow_ipt *f, enum ipt_lib_type type)
+{
+	switch (type) {
+	case IPT_LIB_CR3: f->given[IPT_TOLD_CR3]++; break;
+	case IPT_LIB_VMCS: f->given[IPT_TOLD_VMCS]++; break;
+	case IPT_LIB_CBR: f->given[IPT_TOLD_CBR]++; break;
+	case IPT_LIB_PTWRITE: f->given[IPT_TOLD_PTW]++; break;
+	default: break;
+	}
 }
 
 static void translate(struct flow_ipt *f, const struct ipt_lib_event *e)
@@ -249,6 +299,7 @@ void ipt_step_event(struct flow_ipt *f)
 	}
 	if (e.has_tsc)
 		ipt_time_take(&f->t, e.tsc);
+	given(f, e.type);
 	ipt_release(f, true);
 	ipt_moved(f);
 	if ((f->at_ret || f->ret_open) && e.type == IPT_LIB_DISABLED) {

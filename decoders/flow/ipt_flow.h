@@ -26,7 +26,17 @@ struct ipt_image {
 
 enum ipt_noted { IPT_NOTED_RATIO = 1, IPT_NOTED_CUT = 2 };	/* told once a buffer */
 
-enum ipt_state { AT_SPAN, AT_SEG, IN_FLOW, AT_TAIL, AT_END };
+enum ipt_state { AT_SPAN, AT_SEG, IN_FLOW, IN_HOLE, AT_TAIL, AT_END };
+
+/* Packets that say something even if flow is not known. */
+enum ipt_told { IPT_TOLD_CR3, IPT_TOLD_VMCS, IPT_TOLD_CBR, IPT_TOLD_PTW, IPT_TOLD_KINDS };
+
+struct ipt_pass {		/* on the way over a hole */
+	uint64_t at, end;	/* in the span; flow goes on at @end */
+	uint64_t tsc;		/* of the last TSC packet on this way, HWT_TIME_UNKNOWN */
+	struct ipt_ctx ctx;
+	uint32_t given[IPT_TOLD_KINDS];	/* so many from the start on were told by the library */
+};
 
 struct flow_ipt {
 	struct flow_stream fs;
@@ -64,6 +74,9 @@ struct flow_ipt {
 	uint64_t tsc_from, tsc_at;	/* in [tsc_from, tsc_at) of the span no TSC packet starts */
 	uint64_t tsc_next;		/* its value */
 	uint64_t ovf;			/* no OVF that was not told of lies before this */
+	uint64_t began;			/* in the span: the library started here, or an OVF ended */
+	uint32_t given[IPT_TOLD_KINDS];	/* events that it gave since */
+	struct ipt_pass pass;
 	bool tracing;			/* between enable and disable */
 	int error;			/* final */
 	struct ipt_time t;
@@ -169,6 +182,8 @@ bool ipt_return_holds(struct flow_ipt *f, uint64_t to);
 /* --- ipt_event.c --- */
 
 void ipt_step_event(struct flow_ipt *f);
+/* A packet of enum ipt_told at @off, without the library. */
+void ipt_put_packet(struct flow_ipt *f, const struct ipt_packet *pkt, uint64_t off);
 /* Foreign packets before @limit, up to one that an EXSTOP event of the library stands for. */
 void ipt_put_foreign(struct flow_ipt *f, uint64_t limit, bool all);
 
@@ -181,5 +196,11 @@ void ipt_broken_at(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 void ipt_broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr);
 void ipt_failed(struct flow_ipt *f);		/* f->status is a fault */
 void ipt_end_of_input(struct flow_ipt *f);	/* no packet is left for the library */
+
+/* --- ipt_pass.c --- */
+
+/* Flow goes on at @end, a PSB or the end of the run. @told: by the packets before that. */
+void ipt_pass_start(struct flow_ipt *f, uint64_t end, bool told);
+void ipt_step_hole(struct flow_ipt *f);
 
 #endif

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Where flow can not go on, and where it goes on behind that. */
+#include <string.h>
+
 #include "ipt_flow.h"
 
 /* The hole where flow broke begins at the time that flow had, whatever was read since. */
@@ -19,6 +21,8 @@ static void start_at(struct flow_ipt *f, uint64_t off)
 	ipt_rets_start(&f->rets);
 	f->at_ret = f->ret_open = false;
 	f->block = (struct ipt_block){ 0 };
+	f->began = f->least;
+	memset(f->given, 0, sizeof(f->given));
 	f->status = ipt_lib_sync(f->dec, off);
 	f->tracing = f->status >= 0 && !(f->status & IPT_LIB_NO_IP);
 	f->steps++;
@@ -37,6 +41,7 @@ void ipt_sync_at(struct flow_ipt *f, uint64_t off)
 	ipt_bridge_period(&f->bridge, off);
 	ipt_lib_use(f->dec, f->cur->img);
 	start_at(f, off - f->seg.begin);
+	f->state = IN_FLOW;
 }
 
 /* PSB in the run at or after @off, or its end. Each byte is searched once. */
@@ -211,6 +216,7 @@ static bool bridge(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 	gap_of_flow(f, cause, code, off, pkt_at - off, addr);
 	if (ovf != HWT_NO_OFF)
 		ipt_lost(f, HWT_GAP_OVERFLOW, 0, ovf);
+	ipt_put_foreign(f, pkt_at, true);
 	f->dec = f->over;
 	f->base = f->bridge.at - n;
 	f->least = f->ovf = f->bridge.at;
@@ -240,7 +246,9 @@ void ipt_broken_at(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 	ipt_owner_lost(&f->owner);
 	gap_of_flow(f, cause, code, off, next - off, addr);
 	ipt_choose_image(f);
-	if (next < f->seg.end)
+	if (f->timed)
+		ipt_pass_start(f, next, cause == HWT_GAP_NO_IMAGE || cause == HWT_GAP_NO_RETURN);
+	else if (next < f->seg.end)
 		ipt_sync_at(f, next);
 	else
 		f->state = AT_TAIL;
