@@ -201,7 +201,8 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 		if (flag_changed(&pkt, s, at + (unsigned)n, s->size, group != NO_GROUP))
 			out->foreign = fup.bound = true;
 		out->kinds |= 1U << pkt.kind;
-		if (out->cut_cyc == HWT_NO_OFF && ipt_looks_cut(&pkt, s->p + at, s->size - at))
+		if (pkt.kind == IPT_CYC && out->cut_cyc == HWT_NO_OFF &&
+		    ipt_looks_cut(&pkt, s->p + at, s->size - at))
 			out->cut_cyc = at;
 		last[npkts++ % IPT_PACKET_MAX] = at;
 		at += (unsigned)n;
