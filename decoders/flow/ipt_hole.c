@@ -4,6 +4,24 @@
 
 #include "ipt_flow.h"
 
+/* Time in force at the end of a hole whose packets are told: it reaches over those. */
+static uint64_t end_of_hole(struct flow_ipt *f, uint64_t off, uint64_t end)
+{
+	uint64_t tsc = f->since;
+	struct ipt_ctx ctx = { 0 };
+	struct ipt_packet pkt;
+	int n;
+
+	for (; off < end; off += (unsigned)n) {
+		n = ipt_packet_decode(&pkt, &ctx, ipt_span(f)->p + off, end - off);
+		if (n < 0)
+			break;
+		if (pkt.kind == IPT_TSC && (tsc == HWT_TIME_UNKNOWN || pkt.payload > tsc))
+			tsc = pkt.payload;
+	}
+	return tsc;
+}
+
 /* The hole where flow broke begins at the time that flow had, whatever was read since. */
 static void gap_of_flow(struct flow_ipt *f, unsigned cause, int code, uint64_t off, uint64_t bytes,
 			uint64_t addr)
@@ -229,6 +247,7 @@ static bool bridge(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 void ipt_broken_at(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, uint64_t off)
 {
 	uint64_t next = next_psb(f, f->sync + 1);
+	bool told;
 
 	f->since = f->t.tsc;
 	if (f->dec == f->whole)
@@ -243,11 +262,14 @@ void ipt_broken_at(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 		    bridge(f, cause, code, addr, off, next))
 			return;
 	}
+	told = f->timed && (cause == HWT_GAP_NO_IMAGE || cause == HWT_GAP_NO_RETURN);
+	if (told)
+		f->since = end_of_hole(f, off, next);
 	ipt_owner_lost(&f->owner);
 	gap_of_flow(f, cause, code, off, next - off, addr);
 	ipt_choose_image(f);
 	if (f->timed)
-		ipt_pass_start(f, next, cause == HWT_GAP_NO_IMAGE || cause == HWT_GAP_NO_RETURN);
+		ipt_pass_start(f, next, told);
 	else if (next < f->seg.end)
 		ipt_sync_at(f, next);
 	else
