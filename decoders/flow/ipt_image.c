@@ -109,6 +109,7 @@ static uint64_t next_tsc(struct flow_ipt *f, uint64_t off)
 {
 	struct ipt_ctx ctx = { 0 };
 	struct ipt_packet pkt;
+	uint64_t told = off;
 
 	if (off >= f->tsc_from && off <= f->tsc_at)
 		return f->tsc_next;
@@ -125,6 +126,8 @@ static uint64_t next_tsc(struct flow_ipt *f, uint64_t off)
 			break;
 		}
 		f->tsc_at += (unsigned)n;
+		/* the next one may be far: what was looked through need not stay in memory */
+		span_done_before(ipt_span(f), f->tsc_at, &told);
 	}
 	return f->tsc_next;
 }

@@ -10,6 +10,8 @@
 #include "../image/image.h"
 
 #define DONE_STEP (1u << 20)	/* bytes between two hints to the system */
+#define DONE_NEAR	(64 << 10)	/* bytes behind that stay mapped */
+#define DONE_AGAIN	(4 << 20)	/* bytes that may have come back: two large pages */
 #define FACT_MAX 4096	/* bytes of one value */
 
 /*
@@ -115,10 +117,17 @@ int capture_add_file(struct capture *c, struct file *f)
 
 void span_done_before(const struct trace_span *s, uint64_t off, uint64_t *told)
 {
-	if (off < *told + DONE_STEP)
+	uint64_t from = *told;
+
+	if (off < from + DONE_STEP)
 		return;
+	/*
+	 * Decoders look back a little, and one look may map far more than a page around it: what is
+	 * near stays, and what an earlier call gave back is given back once more.
+	 */
+	from = from > DONE_AGAIN ? from - DONE_AGAIN : 0;
 	if (s->file)
-		file_done(s->file, s->file_off + *told, s->file_off + off);
+		file_done(s->file, s->file_off + from, s->file_off + off - DONE_NEAR);
 	*told = off;
 }
 
