@@ -39,8 +39,8 @@ static const char *const calls_output[][2] = {
 	{ "(still running), (trace ends inside)", "open at the end of the trace" },
 	{ "--summary", "for each function: calls (entered), running (found running, not "
 	  "entered), leaves (ends seen, of which unwound), lost (ends in a hole), open (at the "
-	  "end), the largest depth. calls + running = leaves + lost + open. Leaves above calls "
-	  "are of functions found running. Rows without a function come last" },
+	  "end), the largest depth. Over all rows, calls + running = leaves + lost + open. "
+	  "Leaves above calls are of functions found running. Rows without a function come last" },
 	{ "--sym", "only entries and ends of these functions, and holes; depth is the one in "
 	  "the whole tree" },
 	{ NULL, NULL }

@@ -159,9 +159,14 @@ static int open_output(struct run *r, const char *path)
 		flags |= O_EXCL;
 	fd = open(path, flags, 0666);
 	if (fd < 0) {
-		say(errno == EEXIST ? "another name, or -f to overwrite it" : NULL,
-		    "%s: %s", path, strerror(errno));
-		return EXIT_USAGE;
+		if (errno == EEXIST) {
+			say("another name, or -f to overwrite it", "%s: %s", path,
+			    strerror(errno));
+			return EXIT_USAGE;
+		}
+		say("a name in a directory that exists and may be written",
+		    "%s: output can not be made: %s", path, strerror(errno));
+		return EXIT_OUTPUT;
 	}
 	if (is_input(r, path, fd)) {
 		close(fd);
@@ -169,9 +174,9 @@ static int open_output(struct run *r, const char *path)
 		return EXIT_USAGE;
 	}
 	if (fstat(fd, &out) == 0 && S_ISREG(out.st_mode) && ftruncate(fd, 0) < 0) {
-		say(NULL, "%s: %s", path, strerror(errno));
+		say(NULL, "%s: output can not be emptied: %s", path, strerror(errno));
 		close(fd);
-		return EXIT_USAGE;
+		return EXIT_OUTPUT;
 	}
 	out_init(r->out, fd);
 	r->out->owned = true;

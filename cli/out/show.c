@@ -268,14 +268,17 @@ void show_code(struct show *v, int32_t pid, uint64_t addr)
 			if (covers(&m, pid, addr))
 				v->map = m;
 	}
-	if (!v->map.size || v->map.raw || !v->map.path || !*v->map.path) {
+	/* a dump that is an ELF file has a build-id; of another one the offset tells nothing */
+	if (!v->map.size || !v->map.path || !*v->map.path ||
+	    (v->map.raw && !v->map.build_id_size)) {
 		out_hex(v->o, addr, 1);
 		return;
 	}
 	slash = strrchr(v->map.path, '/');
 	out_safe(v->o, slash && slash[1] ? slash + 1 : v->map.path);
 	out_str(v->o, "+0x");
-	out_hex(v->o, addr - v->map.addr + v->map.file_off, 1);
+	/* what is no file ("[kernel.kallsyms]_text") gives an address as its offset */
+	out_hex(v->o, addr - v->map.addr + (*v->map.path == '[' ? 0 : v->map.file_off), 1);
 }
 
 static void show_line(struct show *v, const struct hwt_event *ev, uint64_t addr)
