@@ -209,10 +209,13 @@ static void range(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 	if (trust != TRUST_ALL)
 		blind_begin(d);
 	give_range(d, e, off, trust, known);
-	if (trust == TRUST_PART)
+	if (trust == TRUST_PART) {
 		src_hole_at(&d->s, off, branch, HWT_GAP_UNKNOWN_BRANCH, 0);
-	else if (trust == TRUST_ALL && contradicts(&e->ev))
+	} else if (trust == TRUST_ALL && contradicts(&e->ev)) {
 		src_hole_at(&d->s, off, e->ev.u.range.last, HWT_GAP_BAD_IMAGE, 0);
+		doubt_begin(&d->doubt);
+		blind_begin(d);
+	}
 }
 
 static void no_sync(struct csdec *d, unsigned cause, uint64_t off)

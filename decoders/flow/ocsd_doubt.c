@@ -172,6 +172,11 @@ static bool jumps(const struct hwt_event *ev)
 	return false;
 }
 
+void doubt_begin(struct doubt *d)
+{
+	d->on = d->stale = true;
+}
+
 enum trust doubt_range(struct doubt *d, struct proof *p, const struct hwt_image *img,
 		       const struct hwt_where *where, const struct hwt_event *ev, uint64_t off,
 		       uint64_t *branch, uint32_t *proven)
@@ -192,7 +197,7 @@ enum trust doubt_range(struct doubt *d, struct proof *p, const struct hwt_image 
 	e = lookup(p, img, where, ev, n.straight);
 	if (e->branch == HWT_NO_ADDR)
 		return TRUST_ALL;
-	d->on = d->stale = true;
+	doubt_begin(d);
 	*branch = e->branch;
 	*proven = e->proven;
 	return n.exception ? TRUST_WRONG : TRUST_PART;

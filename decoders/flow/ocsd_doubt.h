@@ -65,6 +65,8 @@ struct doubt {
 void doubt_packet(struct doubt *d, uint64_t off, enum seen_what what, uint64_t addr);
 /* The trace unit started afresh: its return stack is empty, the next address is in the trace. */
 void doubt_restart(struct doubt *d);
+/* The trace contradicts the code: where the flow is, is not known until an address is named. */
+void doubt_begin(struct doubt *d);
 /* Nothing that was seen before counts. */
 void doubt_reset(struct doubt *d);
 /*

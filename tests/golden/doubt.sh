@@ -21,10 +21,16 @@ for d in "$CAP"/arm/*/in "$CAP"/ete/*/in; do
 	esac
 	got=$(sed -n 's/.*"cause":"unknown-branch".*"addr":"\([^"]*\)".*/\1/p' "$TMP/ranges" | tr '\n' ' ')
 	[ "$got" = "${want:+$want }" ] || { echo "$d: passed branches: $got, expected: $want"; rc=1; }
-	if [ -z "$want" ] && grep -q '"doubt":true' "$TMP/ranges"; then
-		echo "$d: doubt without a reason"
-		rc=1
-	fi
+	# the kernel of juno_r1_1 patched its code after it was dumped: unconditional branches that were not taken
+	case "$d" in
+	*/juno_r1_1/in)
+		grep -q '"cause":"bad-image"' "$TMP/ranges" && grep -q '"doubt":true' "$TMP/ranges" || { echo "$d: no doubt"; rc=1; } ;;
+	*)
+		if grep -q '"cause":"bad-image"' "$TMP/ranges" || { [ -z "$want" ] && grep -q '"doubt":true' "$TMP/ranges"; }; then
+			echo "$d: doubt without a reason"
+			rc=1
+		fi ;;
+	esac
 done
 # The list of OpenCSD 1.8.0, which knows the branches and waits for the address after a Q element: all that
 # is left without doubt stands there, and what is missing here is no more than the ranges in doubt.
