@@ -11,6 +11,7 @@ n=$(sed -n 's/.*"type":"call".*"sym":"\([A-Za-z_][A-Za-z0-9_]*\).*/\1/p' "$TMP/r
 nm "$CAP/arm/r5f-freertos/in/freertos.out" | awk '{print $NF}' | sort -u >"$TMP/nm"
 sed -n 's/.*"type":"call".*"sym":"\([A-Za-z_][A-Za-z0-9_]*\)".*/\1/p' "$TMP/r5f" | sort -u | comm -23 - "$TMP/nm" >"$TMP/odd"
 [ ! -s "$TMP/odd" ] || die "r5f: names that are not in the ELF: $(head -n 3 "$TMP/odd")"
+recordings=0
 for i in 1 2 3 4; do
 	d=$CAP/arm/fib-$i/in
 	[ $i != 2 ] || published "$CAP/arm/fib-files/trace2/cstrace.bin" 14624 || continue
@@ -34,8 +35,9 @@ for a, b in sorted(edges):
     print("%x->%x" % (a, b))
 PY
 	cmp "$TMP/e1" "$TMP/e$i" || die "fib-$i: other edges than fib-1"
+	recordings=$((recordings + 1))
 done
 [ "$(wc -l <"$TMP/e1")" = 22 ] || die "$(wc -l <"$TMP/e1") edges inside the program, not 22"
 "$HWT" calls "$CAP/arm/fib-1/in" >"$TMP/c" || die "calls fib-1: exit $?"
 grep -q 'main' "$TMP/c" || die "calls does not name main of fib"
-echo "# $n functions of the board, 22 edges inside fib in four recordings"
+echo "# $n functions of the board, 22 edges inside fib in $recordings recordings"
