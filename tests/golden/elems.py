@@ -193,24 +193,35 @@ def interesting(line):
 
 def compare(tool, snapshot, index, name, form):
     theirs = peer(snapshot, name, ["-dstream_format"] if form == "dstream_coresight" else [])
-    mine, lost, doubt = [], set(), False
+    mine, lost = [], set()
+    before, doubt, said = [], set(), False  # trace ids in doubt before each element; now; the next range is
     for line in ours(tool, snapshot, index, []):
         if " gap unknown-branch " in line:
             lost.add(line.split()[0])
-        doubt |= " gap bad-image " in line
+        tid, what = line.split()[1:3]
+        now = frozenset(doubt)
+        if " gap bad-image " in line:
+            doubt.add(tid)
+        elif what == "range" and not said:
+            doubt.discard(tid)
+        said = line.endswith(" gap doubt")
         if not interesting(line) or line.split()[1] == "7d":    # the lister drops the formatter's triggers
             continue
         if form == "dstream_coresight":     # OpenCSD does not count the probe's own 8 bytes of each 512
             off, _, rest = line.partition(" ")
             line = "%d %s" % (int(off) - int(off) // 512 * 8, rest)
+        before.append(now)
         mine.append(re.sub(r"^(\d+ \w+) (mark|freq) .*", r"\1 software", line))
     theirs[:] = [a for a in theirs if " gap no-image " not in a or a.split()[0] not in lost]
     # Where the trace says that an unconditional branch was not taken (juno_r1_1: the kernel patched its code after the
     # dump was made), nobody knows where the flow is until the next address: OpenCSD goes on telling that code is
-    # missing at places where it never was. We told the hole before, and say no more.
+    # missing at places where it never was. We told the hole before, and say no
+    # more. Left out only where our listing is in doubt.
+    before.append(frozenset(doubt))
     k = 0
-    while doubt and k < len(theirs):
-        if " gap no-image " in theirs[k] and (k >= len(mine) or not match(theirs[k], mine[k], form != "source_data")):
+    while k < len(theirs) and k < len(before):
+        if " gap no-image " in theirs[k] and theirs[k].split()[1] in before[k] and \
+           (k == len(mine) or not match(theirs[k], mine[k], form != "source_data")):
             del theirs[k]
         else:
             k += 1

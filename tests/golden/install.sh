@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Install, build a client with pkg-config against the shared library, run it, uninstall: nothing is left.
 . tests/golden/common
-make -s O="$O" install DESTDIR="$TMP/root" PREFIX=/usr >"$TMP/log" 2>&1 || die "install: $(tail -n 3 "$TMP/log")"
+make -s O="$O" install DESTDIR="$TMP/dest" PREFIX=/usr >"$TMP/log" 2>&1 || die "install: $(tail -n 3 "$TMP/log")"
 cat >"$TMP/client.c" <<'C'
 #include <stdio.h>
 #include <hwtrace/hwtrace.h>
@@ -15,15 +15,15 @@ int main(void)
 	return s != NULL;
 }
 C
-export PKG_CONFIG_PATH="$TMP/root/usr/lib/pkgconfig"
-flags=$(PKG_CONFIG_SYSROOT_DIR=$TMP/root PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 pkg-config --cflags --libs libhwtrace) || die "no libhwtrace.pc"
+export PKG_CONFIG_PATH="$TMP/dest/usr/lib/pkgconfig"
+flags=$(PKG_CONFIG_SYSROOT_DIR=$TMP/dest PKG_CONFIG_ALLOW_SYSTEM_LIBS=1 PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1 pkg-config --cflags --libs libhwtrace) || die "no libhwtrace.pc"
 # shellcheck disable=SC2086
 cc -o "$TMP/client" "$TMP/client.c" $flags || die "client does not link"
-got=$(LD_LIBRARY_PATH="$TMP/root/usr/lib" "$TMP/client")
+got=$(LD_LIBRARY_PATH="$TMP/dest/usr/lib" "$TMP/client")
 [ "$got" = "$("$HWT" version | sed 's/^hwtrace //') 1 1" ] || die "client printed: $got"
-nm -D --defined-only "$TMP/root/usr/lib/libhwtrace.so.0" | awk '$2 != "A" && $3 !~ /^hwt_/ { print $3; n = 1 } END { exit n }' ||
+nm -D --defined-only "$TMP/dest/usr/lib/libhwtrace.so.0" | awk '$2 != "A" && $3 !~ /^hwt_/ { print $3; n = 1 } END { exit n }' ||
 	die "the library exports more than hwt_*"
-make -s O="$O" uninstall DESTDIR="$TMP/root" PREFIX=/usr >/dev/null || die "uninstall"
-left=$(find "$TMP/root" -type f -o -type l)
+make -s O="$O" uninstall DESTDIR="$TMP/dest" PREFIX=/usr >/dev/null || die "uninstall"
+left=$(find "$TMP/dest" -type f -o -type l)
 [ -z "$left" ] || die "left behind: $left"
 echo "# installed, linked, removed"

@@ -40,6 +40,8 @@ static void print(const struct hwt_event *e)
 {
 	switch (e->type) {
 	case HWT_EV_RANGE:
+		if (e->flags & HWT_F_DOUBT)
+			printf("%" PRIu64 " %x gap doubt\n", e->off, e->u.range.trace_id);
 		print_range(e, "range");
 		break;
 	case HWT_EV_NOPATH:
