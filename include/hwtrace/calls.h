@@ -35,7 +35,8 @@ struct hwt_call {
 	uint8_t why;		/* enum hwt_call_why */
 	/*
 	 * 1: entry not seen: the frame was open before the trace began, its entry lies in a hole,
-	 * or it was forgotten because more than HWT_CALLS_DEPTH were open
+	 * or it was forgotten because more than HWT_CALLS_DEPTH were open. 2: AGAIN, the entry
+	 * was seen before
 	 */
 	uint8_t inferred;
 	/* LEAVE: a hole lies between enter and leave; ENTER: behind one, its caller is not known */
@@ -56,6 +57,17 @@ struct hwt_call {
 	uint32_t enter_span;	/* as in struct hwt_event */
 };
 
+/*
+ * True if @c is an entry although no call was seen: tracing starts with the first instruction of
+ * its function, as it does where a window or an address filter begins with it.
+ */
+static inline int hwt_call_begins(const struct hwt_call *c)
+{
+	return c->what == HWT_CALL_ENTER && c->why == HWT_WHY_RUNNING && !c->tainted &&
+		c->ev.type == HWT_EV_ON && !(c->ev.flags & HWT_F_RESUMED) &&
+		c->ev.u.at.addr == c->func && c->func != HWT_NO_ADDR;
+}
+
 struct hwt_calls;
 
 /* Open calls of a thread that are remembered. */
@@ -70,6 +82,6 @@ struct hwt_calls;
 int hwt_calls_new(struct hwt_calls **out, struct hwt_session *s, struct hwt_stream *flow);
 /* 1 filled, 0 end, negative error. */
 int hwt_calls_next(struct hwt_calls *c, struct hwt_call *out);
-void hwt_calls_free(struct hwt_calls *c);
+void hwt_calls_free(struct hwt_calls *c);	/* with its flow; NULL is fine */
 
 #endif

@@ -3,12 +3,25 @@
 #define HWTRACE_DECODE_H
 
 /* What a consumer wants, said before decoding, so that nothing else is made. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 enum hwt_level {
 	HWT_LEVEL_HOLES,	/* gaps only: what "check" needs */
-	HWT_LEVEL_CALLS,	/* CALL, RETURN, exceptions, on/off, gaps; no ranges */
+	/*
+	 * CALL, RETURN, exceptions, on/off, TraceStop, gaps, switches; no ranges, no transactions,
+	 * no other triggers. A context
+	 * (ASPACE) that repeats the last one told of its source and owner is left out, unless it
+	 * is above the user's level and tracing began anew or an exception was left since. So is
+	 * one between two of its kind with nothing else between them, and one that was in force
+	 * only until tracing began anew in the context told before.
+	 * Unless @unfolded is set, what stands behind another event is told in it: the level of a
+	 * context (u.at.level) in ON, GAP, EXCEPTION, ERET or RETURN from one, and a system call's
+	 * EXCEPTION (HWT_F_INTR, number, target) in its CALL. Contexts that change neither level
+	 * nor owner are left out then, and an OFF at whose place tracing resumes.
+	 */
+	HWT_LEVEL_CALLS,
 	HWT_LEVEL_RANGES,	/* RANGE and all other events */
 	HWT_LEVEL_INSNS		/* every RANGE is expanded to INSN events */
 };
@@ -31,9 +44,16 @@ struct hwt_interest {
 	uint64_t time_lo, time_hi;
 	const int32_t *cpus;			/* borrowed */
 	size_t ncpus;				/* 0: all */
-	const int32_t *tids;			/* pid or tid; borrowed */
+	/* threads; where only the process is known, that of the thread of its id; borrowed */
+	const int32_t *tids;
 	size_t ntids;				/* 0: all */
 	enum hwt_resync resync;
+	bool unfolded;		/* HWT_LEVEL_CALLS: nothing is told in another event */
+	/*
+	 * HWT_LEVEL_CALLS: RANGE too, behind what led there and before the CALL or RETURN that it
+	 * ends with; as with @unfolded nothing is told in another event
+	 */
+	bool ranges;
 };
 
 #define HWT_INTEREST_ALL { .level = HWT_LEVEL_INSNS, .time_hi = HWT_TIME_UNKNOWN }
@@ -58,5 +78,20 @@ struct hwt_flow_stats {
 	/* calls into the backend library: bounded by a linear function of bytes_in */
 	uint64_t steps;
 };
+
+/* Adds the counts of one buffer to a sum. */
+static inline void hwt_flow_stats_add(struct hwt_flow_stats *sum, const struct hwt_flow_stats *s)
+{
+	sum->bytes_in += s->bytes_in;
+	sum->bytes_decoded += s->bytes_decoded;
+	sum->bytes_skipped += s->bytes_skipped;
+	sum->bytes_blind += s->bytes_blind;
+	sum->bytes_lost += s->bytes_lost;
+	sum->insns += s->insns;
+	sum->ranges += s->ranges;
+	sum->events += s->events;
+	sum->gaps += s->gaps;
+	sum->steps += s->steps;
+}
 
 #endif

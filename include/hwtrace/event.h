@@ -3,6 +3,7 @@
 #define HWTRACE_EVENT_H
 
 /* struct hwt_event: the one currency between all layers above the packet decoders. */
+#include <stddef.h>
 #include <stdint.h>
 
 #include <hwtrace/time.h>
@@ -40,6 +41,7 @@ enum hwt_event_type {
 	HWT_EV_TASK,		/* u.rec: fork, exec, comm, exit */
 	HWT_EV_CLOCK_SYNC,	/* u.sync: one instant read on two clocks */
 	HWT_EV_RECORD,		/* u.rec: anything else, described by its container */
+	HWT_EV_FRAME,		/* u.rec: struct hwt_call, only by hwt_session_timeline() */
 	HWT_EV_TYPES
 };
 
@@ -88,6 +90,7 @@ enum hwt_gap_cause {
 	HWT_GAP_NO_DECODER,	/* no decoder for this protocol here */
 	HWT_GAP_LIB,		/* any other error of a backend library, in @code */
 	HWT_GAP_UNKNOWN_BRANCH,	/* the backend library walked past a branch */
+	HWT_GAP_DAMAGED,	/* bytes that are not those recorded: a checksum is wrong */
 	HWT_GAP_CAUSES
 };
 
@@ -125,6 +128,14 @@ enum hwt_event_flag {
 	HWT_F_SW	= 1 << 7,	/* MARK: channel and master are valid (STM) */
 };
 
+/*
+ * u.value.what of HWT_EV_CYCLES. That of HWT_EV_TIMESTAMP: cycles since the last CYCLES event of
+ * this source, if that is of the second kind and not 0.
+ */
+enum hwt_cycles {
+	HWT_CYCLES_BEHIND,	/* counted up to what comes next */
+	HWT_CYCLES_BEFORE	/* counted up to what came last (ETMv4, ETE); 0: not known */
+};
 /* u.value.what of HWT_EV_TRIGGER */
 enum hwt_trigger {
 	HWT_TRIGGER_EVENT,	/* @value: bit set of the trace unit's event numbers */
@@ -194,13 +205,22 @@ struct hwt_event {
 		struct {
 			/* instruction that branched; first of the callee or after return */
 			uint64_t from, to;
-			uint32_t number;	/* of the exception if HWT_F_INTR */
+			uint16_t number;	/* of the exception if HWT_F_INTR */
+			uint8_t  level, level_off;	/* see u.at */
 			uint8_t  isa;
 			uint8_t  kind;		/* enum hwt_insn_kind of @from */
 			uint8_t  last_size;	/* size of @from, bytes, 0 if not known */
 			uint8_t  trace_id;
 		} edge;
-		struct { uint64_t addr; uint8_t isa, trace_id; } at;
+		struct {
+			uint64_t addr;
+			uint8_t isa, trace_id;
+			/*
+			 * HWT_LEVEL_CALLS: 1 + the exception level behind it (u.aspace.el) if it
+			 * is told here, and how many bytes behind @off the trace tells it; or 0
+			 */
+			uint8_t level, level_off;
+		} at;
 		struct {
 			uint64_t bytes;		/* input bytes not decoded, from @off on */
 			union {
@@ -211,8 +231,9 @@ struct hwt_event {
 				   that could not be passed, or HWT_NO_ADDR */
 				uint64_t addr;
 			};
-			int16_t  cause;		/* enum hwt_gap_cause */
-			uint8_t  trace_id, pad;
+			int8_t   cause;		/* enum hwt_gap_cause */
+			uint8_t  trace_id;
+			uint8_t  level, level_off;	/* see u.at */
 			/*
 			 * library's or recorder's own code; HWT_GAP_RESERVED: in how many
 			 * places @bytes are, between bytes of other ids
@@ -231,7 +252,8 @@ struct hwt_event {
 		struct {
 			/* interrupted address; handler, HWT_NO_ADDR if not known */
 			uint64_t from, to;
-			uint32_t number;	/* as in the trace; see the protocol's manual */
+			uint16_t number;	/* as in the trace; see the protocol's manual */
+			uint8_t  level, level_off;	/* see u.at */
 			uint8_t  isa, trace_id;
 			uint8_t  what;		/* enum hwt_exc */
 			uint8_t  pad;
@@ -247,10 +269,29 @@ struct hwt_event {
 			const void *data;	/* valid until the stream's next call */
 			uint32_t size;		/* bytes at @data */
 			uint32_t id;		/* container's event id */
+			/*
+			 * hwt_session_timeline(): number among the kernel events of the capture,
+			 * from 1 on; 0: none
+			 */
+			uint64_t number;
 		} rec;
 	} u;
 };
 
 _Static_assert(sizeof(struct hwt_event) == 64, "one event is one cache line");
+
+/* Where @ev tells a level behind it (see u.at), or NULL; the byte behind that is level_off. */
+static inline const uint8_t *hwt_event_level(const struct hwt_event *ev)
+{
+	switch (ev->type) {
+	case HWT_EV_ON:
+	case HWT_EV_ERET:	return &ev->u.at.level;
+	case HWT_EV_GAP:	return &ev->u.gap.level;
+	case HWT_EV_EXCEPTION:	return &ev->u.exc.level;
+	case HWT_EV_CALL:
+	case HWT_EV_RETURN:	return &ev->u.edge.level;
+	default:		return NULL;
+	}
+}
 
 #endif

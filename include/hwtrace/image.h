@@ -45,8 +45,8 @@ struct hwt_where {
 
 /*
  * Reads code. Returns the number of bytes copied to @buf (1..@n, reading runs over map edges), 0
- * if nothing is mapped
- * at @addr, negative on error. Bytes are those at @w->time, text pokes and JIT code included.
+ * if nothing is mapped at @addr, negative on error. Bytes are those at @w->time, text pokes and
+ * JIT code included.
  */
 int hwt_image_read(const struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
 		   void *buf, size_t n);
@@ -87,6 +87,14 @@ size_t hwt_image_find(struct hwt_image *img, const char *pattern,
 		      uint64_t (*out)[2], size_t max);
 
 /*
+ * Run-time addresses where code of line @line of the source @file (its path, or the last parts of
+ * it) begins, sorted; returns the count, fills at most @max. If the line has no code, 0, and *@next
+ * is the next line of the file that has some, or 0.
+ */
+size_t hwt_image_find_line(struct hwt_image *img, const char *file, int line, uint64_t *out,
+			   size_t max, int *next);
+
+/*
  * The @i-th map for listing, in order of addition; 0 past the end, else 1. Strings live as long
  * as the image.
  */
@@ -109,6 +117,7 @@ struct hwt_insn {
 int hwt_insn_decode(struct hwt_insn *out, unsigned isa, uint64_t addr, const void *p, size_t n);
 
 struct hwt_disasm;
+/* A printer for all instruction sets, not for several threads at once. 0 or -ENOMEM. */
 int hwt_disasm_new(struct hwt_disasm **out);
 void hwt_disasm_free(struct hwt_disasm *d);	/* NULL is fine */
 

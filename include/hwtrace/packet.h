@@ -27,6 +27,11 @@ struct hwt_packet {
 	 * nothing is made of it (CoreSight)
 	 */
 	uint8_t  unused;
+	/*
+	 * enum hwt_gap_cause: a good packet that is a hole by itself, as it says that trace was
+	 * lost before it (overflow), or can not follow what was before it; 0 if not
+	 */
+	uint8_t  hole;
 	uint8_t  raw_size;	/* bytes valid in @raw */
 	uint8_t  raw[32];	/* the first bytes of the packet */
 	char     name[32];	/* "psb", "tip.pge", "I_ATOM_F1" */
@@ -39,9 +44,9 @@ struct hwt_packets;
 int hwt_packets_next(struct hwt_packets *ps, struct hwt_packet *pkt);
 /*
  * Bytes and holes so far, counted as a flow stream counts them but for what needs code. 1, or 0 if
- * this protocol keeps none: then packets with @bad are the holes.
+ * this protocol keeps none: then each run of packets with @bad is a hole, and each with @hole.
  */
 int hwt_packets_stats(const struct hwt_packets *ps, struct hwt_flow_stats *out);
-void hwt_packets_close(struct hwt_packets *ps);
+void hwt_packets_close(struct hwt_packets *ps);	/* NULL is fine */
 
 #endif
