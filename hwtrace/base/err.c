@@ -60,6 +60,7 @@ static const struct { const char *name; unsigned id; } gaps[HWT_GAP_CAUSES] = {
 	[HWT_GAP_NO_DECODER] = { "no-decoder", 25 },
 	[HWT_GAP_LIB] = { "library", 26 },
 	[HWT_GAP_UNKNOWN_BRANCH] = { "unknown-branch", 27 },
+	[HWT_GAP_DAMAGED] = { "damaged", 28 },
 };
 
 const char *hwt_gap_name(unsigned cause)

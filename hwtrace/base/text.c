@@ -15,3 +15,19 @@ void text_put(struct text *t, const char *fmt, ...)
 	va_end(ap);
 	t->len += n > 0 ? (size_t)n : 0;
 }
+
+void text_quoted(struct text *t, const char *p, size_t n)
+{
+	text_put(t, "\"");
+	for (; n; n--, p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c == '"' || c == '\\')
+			text_put(t, "\\%c", c);
+		else if (c < ' ' || c == 127)
+			text_put(t, "\\x%02x", c);
+		else
+			text_put(t, "%c", c);
+	}
+	text_put(t, "\"");
+}

@@ -3,6 +3,7 @@
 #define HWT_BASE_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Text put together in a buffer of the caller: cut where it is full, NUL-terminated if size > 0. */
 struct text {
@@ -13,5 +14,12 @@ struct text {
 
 __attribute__((format(printf, 2, 3)))
 void text_put(struct text *t, const char *fmt, ...);
+/* @n bytes in quotes; what could be taken for their end, or is no character, is escaped. */
+void text_quoted(struct text *t, const char *p, size_t n);
+/* What stands behind "hole" if there are @n: "1 hole", "2 holes". */
+static inline const char *text_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 
 #endif

@@ -5,18 +5,38 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/arena.h"
 #include "../base/idmap.h"
+#include "../base/spill.h"
+#include "../base/vec.h"
 
+#define LEAD_MAX 0xffffffu	/* of a machine_run: 24 bits */
 #define COMM_MAX 256	/* bytes kept of a name; the kernel's own limit is 16 */
 
 struct task {
 	int32_t pid, tid;
-	char *comm;			/* NULL: not known */
+	uint32_t named;			/* the last one added, index in @named; NO_NAME: none */
+	const char *comm;		/* the last one set, NULL: not known */
+	const char *other;		/* if none is set, NULL: not known */
 };
 
+#define NO_NAME	UINT32_MAX
+
+/* From @time on a task has a name: its own, or that which @parent has then. */
+struct named {
+	uint64_t time, until;		/* base ns; it was seen with it again, the last time */
+	const char *comm;		/* NULL: that of @parent */
+	int32_t tid, parent;		/* a parent that is the task: what it is seen with next */
+	uint32_t seq;			/* order of addition, decides between equal times */
+	bool seen;			/* it may have had the name before */
+};
+
+#define FORKS_MAX	256		/* generations that are asked for a name */
+
 struct cpu_runs {
-	struct machine_run *v;
-	size_t n, cap;
+	int32_t cpu;
+	struct spill runs;	/* of struct machine_run: as many as there were switches */
+	uint64_t out;		/* the running task is about to go, HWT_TIME_UNKNOWN: not known */
 	bool unsorted;
 };
 
@@ -24,34 +44,19 @@ struct machine {
 	struct task *tasks;
 	size_t ntasks, cap_tasks;
 	struct idmap task_of;		/* tid to index in @tasks */
+	struct arena arena;		/* of names, each once */
+	const char **comms;
+	size_t ncomms, cap_comms;
+	struct idmap comm_of;		/* hash of a name to index in @comms */
+	struct spill named;		/* of struct named: as many as there were execs and forks */
+	bool named_sorted;		/* by tid, then time */
 	struct cpu_runs *cpus;
 	size_t ncpus, cap_cpus;
 	struct idmap cpu_of;		/* CPU number to index in @cpus */
-	struct idmap aspaces;		/* address space to pid */
+	struct idmap aspaces;		/* address space to pid, as the source says last */
+	struct idmap owners;		/* ... and all that it says, by owner_key() */
+	struct idmap guessed;		/* ... as the schedule and the trace together suggest */
 };
-
-/*
- * Room for one more element of @size bytes in the array that the pointer at @array is for; doubles.
- * 0, or -ENOMEM with the array as it was.
- */
-static int room(void *array, size_t *cap, size_t n, size_t size)
-{
-	size_t want = *cap ? *cap * 2 : 16;
-	void *old, *p;
-
-	if (n < *cap)
-		return 0;
-	if (want > SIZE_MAX / size)
-		return -ENOMEM;
-	memcpy(&old, array, sizeof(old));
-	p = realloc(old, want * size);
-	if (!p)
-		return -ENOMEM;
-	memcpy(array, &p, sizeof(p));
-	*cap = want;
-	/* cppcheck-suppress memleak ; the array has it */
-	return 0;
-}
 
 int machine_new(struct machine **out)
 {
@@ -67,15 +72,19 @@ void machine_free(struct machine *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < m->ntasks; i++)
-		free(m->tasks[i].comm);
 	for (size_t i = 0; i < m->ncpus; i++)
-		free(m->cpus[i].v);
+		spill_free(&m->cpus[i].runs);
+	spill_free(&m->named);
+	arena_free(&m->arena);
+	free(m->comms);
+	idmap_free(&m->comm_of);
 	free(m->tasks);
 	free(m->cpus);
 	idmap_free(&m->task_of);
 	idmap_free(&m->cpu_of);
 	idmap_free(&m->aspaces);
+	idmap_free(&m->owners);
+	idmap_free(&m->guessed);
 	free(m);
 }
 
@@ -92,11 +101,11 @@ static struct task *get_task(struct machine *m, int32_t tid)
 
 	if (t)
 		return t;
-	if (room(&m->tasks, &m->cap_tasks, m->ntasks, sizeof(*t)) ||
+	if (vec_room(&m->tasks, &m->cap_tasks, m->ntasks, sizeof(*t)) ||
 	    idmap_set(&m->task_of, (uint32_t)tid, (uint32_t)m->ntasks))
 		return NULL;
 	t = &m->tasks[m->ntasks++];
-	*t = (struct task){ .pid = HWT_NONE, .tid = tid };
+	*t = (struct task){ .pid = HWT_NONE, .tid = tid, .named = NO_NAME };
 	return t;
 }
 
@@ -111,29 +120,239 @@ int machine_task(struct machine *m, int32_t pid, int32_t tid)
 	return 0;
 }
 
-int machine_set_comm(struct machine *m, int32_t tid, const char *comm, size_t n)
+/* The name as it is kept; NULL without memory. */
+static const char *intern(struct machine *m, const char *comm, size_t n)
+{
+	uint64_t hash = 0xcbf29ce484222325u;	/* FNV-1a */
+	const char *s;
+	uint32_t i;
+
+	n = strnlen(comm, n < COMM_MAX ? n : COMM_MAX);
+	for (size_t k = 0; k < n; k++)
+		hash = (hash ^ (uint8_t)comm[k]) * 0x100000001b3u;
+	for (; (i = idmap_get(&m->comm_of, hash)) != IDMAP_NONE; hash++)
+		if (strlen(m->comms[i]) == n && !memcmp(m->comms[i], comm, n))
+			return m->comms[i];
+	s = arena_strn(&m->arena, comm, n);
+	if (!s || vec_room(&m->comms, &m->cap_comms, m->ncomms, sizeof(*m->comms)) ||
+	    idmap_set(&m->comm_of, hash, (uint32_t)m->ncomms))
+		return NULL;
+	m->comms[m->ncomms++] = s;
+	return s;
+}
+
+static int add_name(struct machine *m, struct named e)
+{
+	struct named *v;
+
+	if (m->named.n >= UINT32_MAX || spill_room(&m->named, sizeof(*v)))
+		return -ENOMEM;
+	e.seq = (uint32_t)m->named.n;
+	e.until = e.time;
+	v = m->named.v;
+	v[m->named.n++] = e;
+	m->named_sorted = false;
+	return 0;
+}
+
+static int add_own_name(struct machine *m, struct task *t, struct named e)
+{
+	int rc = add_name(m, e);
+
+	t->comm = e.comm ? e.comm : t->comm;
+	t->named = rc ? NO_NAME : (uint32_t)m->named.n - 1;
+	return rc;
+}
+
+int machine_set_comm_at(struct machine *m, int32_t tid, uint64_t time, const char *comm, size_t n)
 {
 	struct task *t = get_task(m, tid);
-	char *s;
+	const char *s = t ? intern(m, comm, n) : NULL;
 
-	if (!t)
-		return -ENOMEM;
-	n = strnlen(comm, n < COMM_MAX ? n : COMM_MAX);
-	if (t->comm && strlen(t->comm) == n && !memcmp(t->comm, comm, n))
-		return 0;
-	s = strndup(comm, n);
 	if (!s)
 		return -ENOMEM;
-	free(t->comm);
-	t->comm = s;
+	return add_own_name(m, t, (struct named){ .time = time, .comm = s, .tid = tid });
+}
+
+int machine_set_comm(struct machine *m, int32_t tid, const char *comm, size_t n)
+{
+	return machine_set_comm_at(m, tid, 0, comm, n);
+}
+
+int machine_see_comm(struct machine *m, int32_t tid, uint64_t time, const char *comm, size_t n)
+{
+	struct task *t = get_task(m, tid);
+	const char *s = t ? intern(m, comm, n) : NULL;
+	struct named *last;
+
+	if (!s)
+		return -ENOMEM;
+	/* it is seen at each switch; a file that is read later begins anew */
+	last = t->named == NO_NAME || m->named_sorted ? NULL :
+		(struct named *)m->named.v + t->named;
+	if (last && last->comm == s && last->until <= time) {
+		last->until = time;
+		return 0;
+	}
+	return add_own_name(m, t, (struct named){ .time = time, .comm = s, .tid = tid,
+						  .seen = true });
+}
+
+int machine_renamed(struct machine *m, int32_t tid, uint64_t time)
+{
+	struct task *t = get_task(m, tid);
+
+	return !t ? -ENOMEM :
+		add_own_name(m, t, (struct named){ .time = time, .tid = tid, .parent = tid });
+}
+
+int machine_default_comm(struct machine *m, int32_t tid, const char *comm, size_t n)
+{
+	struct task *t = get_task(m, tid);
+	const char *s = t ? intern(m, comm, n) : NULL;
+
+	if (!s)
+		return -ENOMEM;
+	t->other = s;
 	return 0;
+}
+
+int machine_fork_comm(struct machine *m, int32_t tid, int32_t parent, uint64_t time)
+{
+	struct task *t = find_task(m, tid);
+
+	if (t)
+		t->named = NO_NAME;	/* another one with its id */
+	return tid == parent ? 0 :
+		add_name(m, (struct named){ .time = time, .tid = tid, .parent = parent });
+}
+
+static int by_task(const void *x, const void *y)
+{
+	const struct named *a = x, *b = y;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	if (a->time != b->time)
+		return a->time < b->time ? -1 : 1;
+	return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+/*
+ * Names are added file by file, so one may have been seen again after another one that is told
+ * elsewhere: that is a name of its own then. 0 or -ENOMEM.
+ */
+static int split_names(struct machine *m)
+{
+	const size_t n = m->named.n;
+	size_t longest = 0;
+	int rc = 0;
+
+	for (size_t i = 1; i < n && !rc; i++) {
+		const struct named *v = m->named.v, *a = &v[longest], *b = &v[i];
+
+		if (a->tid != b->tid || a->until <= b->time) {
+			longest = i;
+			continue;
+		}
+		if (a->comm != b->comm)
+			rc = add_name(m, (struct named){ .time = a->until, .comm = a->comm,
+							 .tid = a->tid, .seen = true });
+		v = m->named.v;
+		if (v[i].until > v[longest].until || v[i].comm != v[longest].comm)
+			longest = i;
+	}
+	return rc;
+}
+
+static void sort_names(struct machine *m)
+{
+	const struct named *v;
+	struct task *t;
+	size_t n;
+
+	if (!m->named.n)
+		return;
+	qsort(m->named.v, m->named.n, sizeof(struct named), by_task);
+	n = m->named.n;
+	(void)split_names(m);	/* without memory a name may hold too long */
+	if (m->named.n > n)
+		qsort(m->named.v, m->named.n, sizeof(struct named), by_task);
+	v = m->named.v;
+	for (size_t i = 0; i < m->named.n; i++) {
+		t = find_task(m, v[i].tid);
+		if (!t)
+			continue;
+		t->named = NO_NAME;
+		t->comm = v[i].comm ? v[i].comm : t->comm;
+	}
+}
+
+static bool is_renamed(const struct named *e)
+{
+	return !e->comm && e->parent == e->tid;
+}
+
+/* The last name of @tid that begins at @time or before; else its first, if that was only seen. */
+static const struct named *name_at(const struct machine *m, int32_t tid, uint64_t time)
+{
+	const struct named *v = m->named.v;
+	size_t lo = 0, hi = m->named.n;
+	unsigned renamed = 0;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (v[mid].tid < tid || (v[mid].tid == tid && v[mid].time <= time))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	/*
+	 * That which it is seen with next. If it is not seen any more nothing tells, but what holds
+	 * for all times may be the name behind its first change.
+	 */
+	for (; renamed < 2 && lo && v[lo - 1].tid == tid && is_renamed(&v[lo - 1]);
+	     lo--, renamed++)
+		if (!renamed && lo < m->named.n && v[lo].tid == tid && v[lo].seen)
+			return &v[lo];
+	if (renamed && (renamed > 1 || !lo || v[lo - 1].tid != tid || v[lo - 1].time))
+		return NULL;
+	if (lo && v[lo - 1].tid == tid)
+		return &v[lo - 1];
+	return lo < m->named.n && v[lo].tid == tid && v[lo].seen ? &v[lo] : NULL;
+}
+
+static const char *other(const struct machine *m, int32_t tid)
+{
+	const struct task *t = find_task(m, tid);
+
+	return t && t->other ? t->other : "";
+}
+
+const char *machine_comm_at(const struct machine *m, int32_t tid, uint64_t time)
+{
+	const struct named *e;
+
+	if (time == HWT_TIME_UNKNOWN || !m->named_sorted)
+		return machine_comm(m, tid);
+	for (unsigned i = 0; i < FORKS_MAX; i++) {
+		e = name_at(m, tid, time);
+		if (!e)
+			return other(m, tid);
+		if (e->comm)
+			return e->comm;
+		tid = e->parent;
+		time = e->time;
+	}
+	return "";
 }
 
 const char *machine_comm(const struct machine *m, int32_t tid)
 {
 	const struct task *t = find_task(m, tid);
 
-	return t && t->comm ? t->comm : "";
+	return t && t->comm ? t->comm : other(m, tid);
 }
 
 int32_t machine_pid(const struct machine *m, int32_t tid)
@@ -154,48 +373,114 @@ void machine_task_at(const struct machine *m, size_t i, int32_t *pid, int32_t *t
 	*tid = m->tasks[i].tid;
 }
 
-int machine_switch(struct machine *m, int32_t cpu, uint64_t time, int32_t pid, int32_t tid,
-		   uint8_t flags)
+static struct cpu_runs *get_cpu(struct machine *m, int32_t cpu)
 {
 	uint32_t i = idmap_get(&m->cpu_of, (uint32_t)cpu);
 	struct cpu_runs *c;
 
 	if (i == IDMAP_NONE) {
-		if (room(&m->cpus, &m->cap_cpus, m->ncpus, sizeof(*c)) ||
+		if (vec_room(&m->cpus, &m->cap_cpus, m->ncpus, sizeof(*c)) ||
 		    idmap_set(&m->cpu_of, (uint32_t)cpu, (uint32_t)m->ncpus))
-			return -ENOMEM;
+			return NULL;
 		i = (uint32_t)m->ncpus++;
-		m->cpus[i] = (struct cpu_runs){ 0 };
+		m->cpus[i] = (struct cpu_runs){ .cpu = cpu, .out = HWT_TIME_UNKNOWN };
 	}
-	c = &m->cpus[i];
-	if (c->n >= UINT32_MAX || room(&c->v, &c->cap, c->n, sizeof(*c->v)))
+	return &m->cpus[i];
+}
+
+int machine_switch_out(struct machine *m, int32_t cpu, uint64_t time)
+{
+	struct cpu_runs *c = get_cpu(m, cpu);
+
+	if (!c)
 		return -ENOMEM;
-	if (c->n && c->v[c->n - 1].time > time)
+	c->out = time;
+	return 0;
+}
+
+int machine_switch(struct machine *m, int32_t cpu, uint64_t time, int32_t pid, int32_t tid,
+		   uint8_t flags)
+{
+	struct cpu_runs *c = get_cpu(m, cpu);
+	struct machine_run *v;
+	uint64_t lead;
+
+	if (!c || c->runs.n >= UINT32_MAX || spill_room(&c->runs, sizeof(*v)))
+		return -ENOMEM;
+	v = c->runs.v;
+	v += c->runs.n;
+	if (c->runs.n && v[-1].time > time)
 		c->unsorted = true;
-	c->v[c->n] = (struct machine_run){ .time = time, .pid = pid, .tid = tid, .flags = flags,
-					   .seq = (uint32_t)c->n };
-	c->n++;
+	lead = c->out <= time ? time - c->out : 0;	/* not known: later than any time */
+	*v = (struct machine_run){ .time = time, .pid = pid, .tid = tid, .flags = flags,
+				   .lead = lead < LEAD_MAX ? (uint32_t)lead : LEAD_MAX,
+				   .seq = (uint32_t)c->runs.n++ };
+	c->out = HWT_TIME_UNKNOWN;
 	return 0;
 }
 
 /* Equal times stay in the order of addition. */
-static int by_time(const void *pa, const void *pb)
+static bool earlier(const struct machine_run *a, const struct machine_run *b)
 {
-	const struct machine_run *a = pa, *b = pb;
+	return a->time != b->time ? a->time < b->time : a->seq < b->seq;
+}
 
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return a->seq < b->seq ? -1 : a->seq > b->seq;
+static void sift(struct machine_run *v, size_t i, size_t n)
+{
+	struct machine_run x = v[i];
+
+	for (size_t k; (k = 2 * i + 1) < n; i = k) {
+		if (k + 1 < n && earlier(&v[k], &v[k + 1]))
+			k++;
+		if (!earlier(&x, &v[k]))
+			break;
+		v[i] = v[k];
+	}
+	v[i] = x;
+}
+
+#define NEAR	64	/* places that an entry is moved forward one by one */
+
+/*
+ * In place, as qsort() may take as much memory again. Nearly all entries are in order or near to
+ * it; where one is not, all are sorted by a heap.
+ */
+static void sort(struct machine_run *v, size_t n)
+{
+	struct machine_run x;
+
+	for (size_t i = 1, k; i < n; i++) {
+		x = v[i];
+		for (k = i; k && i - k < NEAR && earlier(&x, &v[k - 1]); k--)
+			v[k] = v[k - 1];
+		v[k] = x;
+		if (k && earlier(&x, &v[k - 1]))
+			goto heap;
+	}
+	return;
+heap:
+	for (size_t i = n / 2; i--;)
+		sift(v, i, n);
+	for (size_t i = n; i-- > 1;) {
+		x = v[0];
+		v[0] = v[i];
+		v[i] = x;
+		sift(v, 0, i);
+	}
 }
 
 void machine_sort(struct machine *m)
 {
+	if (!m->named_sorted)
+		sort_names(m);
+	m->named_sorted = true;
 	for (size_t i = 0; i < m->ncpus; i++) {
 		struct cpu_runs *c = &m->cpus[i];
 
 		if (c->unsorted)
-			qsort(c->v, c->n, sizeof(*c->v), by_time);
+			sort(c->runs.v, c->runs.n);
 		c->unsorted = false;
+		spill_done(&c->runs, sizeof(struct machine_run), 0, c->runs.n);
 	}
 }
 
@@ -205,19 +490,61 @@ void machine_cursor_init(struct machine_cursor *c, const struct machine *m, int3
 
 	*c = (struct machine_cursor){ .pid = HWT_NONE, .tid = HWT_NONE };
 	if (i != IDMAP_NONE) {
-		c->v = m->cpus[i].v;
-		c->n = m->cpus[i].n;
+		c->v = m->cpus[i].runs.v;
+		c->n = m->cpus[i].runs.n;
+		c->spill = m->cpus[i].runs.fd ? &m->cpus[i].runs : NULL;
 	}
+}
+
+void machine_cursor_done(const struct machine_cursor *c)
+{
+	spill_done(c->spill, sizeof(*c->v), c->i > 2 * MACHINE_STEP ? c->i - 2 * MACHINE_STEP : 0,
+		   c->i);
+}
+
+size_t machine_ncpus(const struct machine *m)
+{
+	return m->ncpus;
+}
+
+int32_t machine_cpu_at(const struct machine *m, size_t i)
+{
+	return m->cpus[i].cpu;
+}
+
+static int set_aspace(struct idmap *map, uint64_t aspace, int32_t pid)
+{
+	/* HWT_NONE has the bits of IDMAP_NONE: "never seen", which is what it means */
+	return idmap_get(map, aspace) == (uint32_t)pid ? 0 :
+		pid == HWT_NONE ? -EINVAL : idmap_set(map, aspace, (uint32_t)pid);
+}
+
+/* Two that have one key are taken for each other: then the schedule is believed, as without any. */
+static uint64_t owner_key(uint64_t aspace, int32_t pid)
+{
+	return (aspace ^ (uint64_t)(uint32_t)pid << 32) * 0x9e3779b97f4a7c15 ^ (uint32_t)pid;
 }
 
 int machine_set_aspace(struct machine *m, uint64_t aspace, int32_t pid)
 {
-	/* HWT_NONE has the bits of IDMAP_NONE: "never seen", which is what it means */
-	return idmap_get(&m->aspaces, aspace) == (uint32_t)pid ? 0 :
-		pid == HWT_NONE ? -EINVAL : idmap_set(&m->aspaces, aspace, (uint32_t)pid);
+	int rc = set_aspace(&m->aspaces, aspace, pid);
+
+	return rc ? rc : idmap_set(&m->owners, owner_key(aspace, pid), 1);
+}
+
+bool machine_owns(const struct machine *m, uint64_t aspace, int32_t pid)
+{
+	return pid != HWT_NONE && idmap_get(&m->owners, owner_key(aspace, pid)) == 1;
+}
+
+int machine_guess_aspace(struct machine *m, uint64_t aspace, int32_t pid)
+{
+	return set_aspace(&m->guessed, aspace, pid);
 }
 
 int32_t machine_aspace(const struct machine *m, uint64_t aspace)
 {
-	return (int32_t)idmap_get(&m->aspaces, aspace);
+	uint32_t pid = idmap_get(&m->aspaces, aspace);
+
+	return (int32_t)(pid != IDMAP_NONE ? pid : idmap_get(&m->guessed, aspace));
 }

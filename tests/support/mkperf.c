@@ -22,6 +22,7 @@ void mkperf_free(struct mkperf *m)
 	for (unsigned i = 0; i < m->nfeatures; i++)
 		free(m->feature[i].p);
 	free(m->p);
+	free(m->file);
 	*m = (struct mkperf){ 0 };
 }
 
@@ -291,6 +292,24 @@ void mkperf_feature_str(struct mkperf *m, unsigned id, const char *s)
 	free(t.p);
 }
 
+void mkperf_sample(struct mkperf *m, const void *aux, size_t n)
+{
+	size_t at = mkperf_begin(m, 9, 2);
+
+	mkperf_u64(m, m->id);
+	mkperf_u64(m, 0x401000);
+	mkperf_u32(m, m->pid);
+	mkperf_u32(m, m->tid);
+	mkperf_u64(m, m->time);
+	mkperf_u32(m, m->cpu);
+	mkperf_u32(m, 0);
+	if (m->sample_type & 1 << 20) {
+		mkperf_u64(m, n);
+		mkperf_put(m, aux, n);
+	}
+	mkperf_end(m, at);
+}
+
 /* Bit fields of C start at the other end of each byte on a big-endian machine. */
 static void bits(struct mkperf *f, uint64_t v)
 {
@@ -312,6 +331,9 @@ static void attr(const struct mkperf *m, struct mkperf *f, uint64_t ids_off)
 	mkperf_u64(f, m->sample_type);
 	mkperf_u64(f, 4);	/* read_format: ID */
 	bits(f, m->flags);
+	while (f->n < start + 112)
+		mkperf_put(f, "", 1);
+	mkperf_u32(f, m->aux_sample);
 	while (f->n < start + ATTR_SIZE)
 		mkperf_put(f, "", 1);
 	mkperf_u64(f, ids_off);

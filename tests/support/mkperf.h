@@ -22,6 +22,7 @@ struct mkperf {
 	bool big;		/* write the other byte order */
 	uint64_t config;	/* of the attribute */
 	uint64_t sample_type;
+	uint32_t aux_sample;	/* aux_sample_size of the attribute */
 	uint64_t flags;		/* bits of the attribute, first field lowest */
 	uint64_t id;		/* of the attribute */
 	uint32_t pid, tid, cpu;
@@ -29,10 +30,14 @@ struct mkperf {
 	/* features in order of their ids: strings, or blocks of bytes */
 	struct { unsigned id; uint8_t *p; size_t n; } feature[16];
 	unsigned nfeatures;
+	uint8_t *file;		/* what mkperf_open() has made */
 };
 
 void mkperf_init(struct mkperf *m, bool big);
 void mkperf_free(struct mkperf *m);
+struct capture;
+/* The file with all that is in @m, opened, or NULL; its bytes live until mkperf_free(). */
+struct capture *mkperf_open(struct mkperf *m);
 
 void mkperf_put(struct mkperf *m, const void *p, size_t n);
 void mkperf_u16(struct mkperf *m, uint16_t v);
@@ -59,6 +64,8 @@ void mkperf_aux(struct mkperf *m, uint64_t off, uint64_t size, uint64_t flags);
 /* @cpu -1: of one thread. The record says @size, @have bytes of @p follow. */
 void mkperf_auxtrace(struct mkperf *m, uint64_t off, uint64_t size, uint32_t idx, uint32_t tid,
 		     int32_t cpu, const void *p, size_t have);
+/* A sample with what m->sample_type says, of those IDENTIFIER, IP, TID, TIME, CPU and AUX. */
+void mkperf_sample(struct mkperf *m, const void *aux, size_t n);
 void mkperf_switch(struct mkperf *m, bool out);
 void mkperf_switch_wide(struct mkperf *m, bool out, uint32_t other_pid, uint32_t other_tid);
 void mkperf_time_conv(struct mkperf *m, uint64_t shift, uint64_t mult, uint64_t zero);

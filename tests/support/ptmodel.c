@@ -10,7 +10,7 @@
 
 struct run {
 	struct ptmodel *m;
-	struct ptenc *e;
+	struct model_pt_buf *e;
 	char tnt[7];		/* branches not sent yet; a short TNT packet holds six */
 	unsigned ntnt;
 	uint64_t stack[64];	/* return addresses: the depth of the hardware's call stack */
@@ -40,7 +40,7 @@ static void cycles(struct run *r)
 {
 	if (!r->m->cyc || r->now == r->cyc)
 		return;
-	ptenc_cyc(r->e, r->now - r->cyc);
+	model_pt_cyc(r->e, r->now - r->cyc);
 	r->cyc = r->now;
 }
 
@@ -54,7 +54,7 @@ static void flush(struct run *r)
 	r->ntnt = 0;
 	for (unsigned i = 0; i < r->ntips; i++) {
 		cycles(r);
-		ptenc_tip(r->e, r->tips[i]);
+		model_pt_tip(r->e, r->tips[i]);
 	}
 	r->ntips = 0;
 }
@@ -67,7 +67,7 @@ static void tip(struct run *r, uint64_t to)
 	}
 	flush(r);
 	cycles(r);
-	ptenc_tip(r->e, to);
+	model_pt_tip(r->e, to);
 }
 
 static void branch(struct run *r, bool taken)
@@ -82,18 +82,18 @@ static void psb(struct run *r, uint64_t ip, bool on)
 	struct ptmodel *m = r->m;
 
 	flush(r);
-	ptenc_psb(r->e);
+	model_pt_psb(r->e);
 	if (m->timed) {
-		ptenc_tsc(r->e, m->tsc);
-		ptenc_tma(r->e, (uint16_t)m->tsc, 0);
-		ptenc_cbr(r->e, (uint8_t)(m->ratio ? m->ratio : 30));
+		model_pt_tsc(r->e, m->tsc);
+		model_pt_tma(r->e, (uint16_t)m->tsc, 0);
+		model_pt_cbr(r->e, (uint8_t)(m->ratio ? m->ratio : 30));
 		r->mtc = m->tsc >> PTMODEL_MTC_FREQ;
 		r->cyc = m->tsc;
 	}
-	ptenc_exec(r->e, 64);
+	model_pt_exec(r->e, 64);
 	if (on)
-		ptenc_fup(r->e, ip);
-	ptenc_psbend(r->e);
+		model_pt_fup(r->e, ip);
+	model_pt_psbend(r->e);
 	r->depth = 0;
 }
 
@@ -109,7 +109,7 @@ static void clock_to(struct run *r, uint64_t tsc)
 		if (!m->keep)
 			flush(r);
 		cycles(r);
-		ptenc_mtc(r->e, (uint8_t)r->mtc);
+		model_pt_mtc(r->e, (uint8_t)r->mtc);
 	}
 	r->now = tsc;
 }
@@ -213,9 +213,9 @@ static bool step(struct run *r, const uint8_t *bytes, size_t n, uint64_t a, uint
 	} else if (p[0] == 0x0f && p[1] == 0x05) {	/* SYSCALL: the kernel is filtered out */
 		flush(r);
 		cycles(r);
-		ptenc_pgd_noip(r->e);
+		model_pt_pgd_noip(r->e);
 		if (b)
-			ptenc_pge(r->e, b);
+			model_pt_pge(r->e, b);
 		return !b || b == a + 2;
 	} else {
 		return b > first && b - first <= 15;
@@ -228,7 +228,7 @@ static uint64_t tick(const struct ptmodel *m, uint64_t start, size_t i)
 	return m->tick ? m->tick[i] : start + i * TICKS;
 }
 
-int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where)
+int ptmodel_encode(struct ptmodel *m, struct model_pt_buf *e, size_t *where)
 {
 	struct run r = { .m = m, .e = e };
 	uint64_t start = m->tsc;
@@ -237,7 +237,7 @@ int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where)
 		return 0;
 	m->tsc = r.now = tick(m, start, 0);
 	psb(&r, 0, false);
-	ptenc_pge(e, m->addr[0]);
+	model_pt_pge(e, m->addr[0]);
 	for (size_t i = 0; i < m->n; i++) {
 		size_t n = 0;
 		const uint8_t *p = code(m, m->addr[i], &n);
@@ -251,9 +251,9 @@ int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where)
 			/* MTCs are lost too */
 			m->tsc = r.now = r.cyc = tick(m, start, i);
 			r.mtc = m->tsc >> PTMODEL_MTC_FREQ;
-			ptenc_ovf(e);
+			model_pt_ovf(e);
 			/* decoders differ on what the last IP is after an overflow */
-			ptenc_ip(e, PTENC_FUP, m->addr[i], PTENC_64);
+			model_pt_ip(e, MODEL_PT_FUP, m->addr[i], MODEL_PT_IPB_64);
 			r.depth = 0;
 			p = code(m, m->addr[i], &n);
 		}

@@ -41,6 +41,6 @@ struct ptmodel {
  * Appends the packets to @e. 0, or -1 with the index of the instruction that was not understood
  * in *@where.
  */
-int ptmodel_encode(struct ptmodel *m, struct ptenc *e, size_t *where);
+int ptmodel_encode(struct ptmodel *m, struct model_pt_buf *e, size_t *where);
 
 #endif

@@ -94,6 +94,20 @@ static void before_zero(void **state)
 	assert_true(time_map_ticks(&m, 1001) == 2);
 }
 
+/* A clock that began at counter 2000: 2000 * 2^9 / 2^10 = 1000 ns less than the counter's. */
+static void ordered(void **state)
+{
+	const struct time_map m = { .mult = 1u << 9, .shift = 10, .zero = (uint64_t)-1000 };
+	const struct time_map fast = { .mult = UINT32_MAX, .shift = 0 };
+
+	assert_true(time_map_ns_ordered(&m, 0) == 0);
+	assert_true(time_map_ns_ordered(&m, 1999) == 0);
+	assert_true(time_map_ns_ordered(&m, 2002) == 1);
+	assert_true(time_map_ns_ordered(&m, UINT64_MAX) == INT64_MAX - 1000);
+	assert_true(time_map_ns_ordered(&fast, 1ull << 30) == (uint64_t)UINT32_MAX << 30);
+	assert_true(time_map_ns_ordered(&fast, 1ull << 40) == INT64_MAX);
+}
+
 /* The counter has fewer bits than 64: a value is completed from the reference (perf_event.h). */
 static void short_counter(void **state)
 {
@@ -112,7 +126,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exact_and_back), cmocka_unit_test(round_trip_of_ns),
 		cmocka_unit_test(all_shifts), cmocka_unit_test(before_zero),
-		cmocka_unit_test(short_counter),
+		cmocka_unit_test(ordered), cmocka_unit_test(short_counter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
