@@ -365,3 +365,48 @@ int dwarf_lines(struct dwarf *d, uint64_t file_addr, struct hwt_line *out, int m
 	}
 	return 0;
 }
+
+/* @file is the path @src, or its last parts. */
+static int is_source(const char *src, const char *file)
+{
+	size_t n = strlen(src), m = strlen(file);
+
+	return n >= m && !strcmp(src + n - m, file) && (n == m || src[n - m - 1] == '/');
+}
+
+/* The row of a line table: 1 if a statement of @line of @file begins there. */
+static int begins_line(Dwarf_Line *row, const char *file, int line, Dwarf_Addr *addr, int *next)
+{
+	const char *src = dwarf_linesrc(row, NULL, NULL);
+	bool yes;
+	int no;
+
+	if (!src || !is_source(src, file) || dwarf_lineno(row, &no) ||
+	    dwarf_lineendsequence(row, &yes) || yes)
+		return 0;
+	if (no > line && (!*next || no < *next))
+		*next = no;
+	return no == line && !dwarf_lineaddr(row, addr) &&
+		!dwarf_linebeginstatement(row, &yes) && yes;
+}
+
+size_t dwarf_find_line(struct dwarf *d, const char *file, int line, uint64_t *out, size_t max,
+		       int *next)
+{
+	Dwarf_Lines *rows;
+	Dwarf_Addr addr;
+	size_t n, found = 0;
+
+	for (uint32_t k = 0; k < d->nunits; k++) {
+		if (dwarf_getsrclines(&d->units[k].line_die, &rows, &n))
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			if (!begins_line(dwarf_onesrcline(rows, i), file, line, &addr, next))
+				continue;
+			if (found < max)
+				out[found] = addr;
+			found++;
+		}
+	}
+	return found;
+}

@@ -25,4 +25,12 @@ void dwarf_close(struct dwarf *d);	/* NULL is fine */
 int dwarf_lines(struct dwarf *d, uint64_t file_addr, struct hwt_line *out, int max,
 		struct arena *strings);
 
+/*
+ * Addresses (as linked) at which statements of @line of @file begin, in any order; returns how many
+ * there are, fills at most @max. *@next, if it is larger or 0, becomes the next line after @line
+ * that has code.
+ */
+size_t dwarf_find_line(struct dwarf *d, const char *file, int line, uint64_t *out, size_t max,
+		       int *next);
+
 #endif

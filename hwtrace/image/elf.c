@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../base/cur.h"
+#include "../base/vec.h"
 #include "obj.h"
 
 #define SEGS_MAX	65536u		/* program headers; kcore needs a few hundred */
@@ -404,15 +405,8 @@ struct gather {
 
 static int add_sym(struct gather *g, const struct obj_sym *s)
 {
-	if (g->n == g->cap) {
-		size_t cap = g->cap ? g->cap * 2 : 256;
-		struct obj_sym *v = realloc(g->v, cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		g->v = v;
-		g->cap = cap;
-	}
+	if (vec_room(&g->v, &g->cap, g->n, sizeof(*g->v)))
+		return -ENOMEM;
 	g->v[g->n++] = *s;
 	return 0;
 }

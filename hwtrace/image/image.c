@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/vec.h"
 #include "priv.h"
 
 int image_new(struct hwt_image **out, struct notes *ns)
@@ -176,6 +177,16 @@ int image_has_pokes(const struct hwt_image *img)
 	return img->npokes != 0;
 }
 
+void image_set_stepped(struct hwt_image *img)
+{
+	img->stepped = true;
+}
+
+bool image_is_rewritten(const struct hwt_image *img)
+{
+	return img->rewritten;
+}
+
 static int cmp_range(const void *a, const void *b)
 {
 	const struct page_range *x = a, *y = b;
@@ -204,6 +215,25 @@ static void sort_pokes(struct hwt_image *img)
 	img->pokes_sorted = true;
 }
 
+bool image_is_rewritten_at(const struct hwt_image *cimg, uint64_t addr)
+{
+	struct hwt_image *img = (struct hwt_image *)(uintptr_t)cimg;
+	uint32_t a = 0, b;
+
+	if (!img->rewritten)
+		return false;
+	sort_pokes(img);
+	for (b = img->npokes; a < b;) {
+		uint32_t mid = a + (b - a) / 2;
+
+		if (img->pokes[mid].hi < addr)
+			a = mid + 1;
+		else
+			b = mid;
+	}
+	return a < img->npokes && img->pokes[a].lo <= addr;
+}
+
 struct sections {
 	struct image_section *v;
 	size_t n, cap;
@@ -218,15 +248,8 @@ static int push(struct sections *l, const struct image_section *s)
 		last->size += s->size;
 		return 0;
 	}
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 32;
-		struct image_section *v = realloc(l->v, cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (vec_room(&l->v, &l->cap, l->n, sizeof(*l->v)))
+		return -ENOMEM;
 	l->v[l->n++] = *s;
 	return 0;
 }
@@ -410,5 +433,7 @@ int image_add_elf(struct hwt_image *img, int32_t pid, const char *path, uint64_t
 		if (rc)
 			return diag_set(diag, rc, 3, path, HWT_NO_OFF, "out of memory");
 	}
+	if (pid == HWT_NONE && addr != HWT_NO_ADDR && place_user(img, m, bias) < 0)
+		return diag_set(diag, -ENOMEM, 3, path, HWT_NO_OFF, "out of memory");
 	return 0;
 }

@@ -41,6 +41,8 @@ int image_unmap(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr
 int image_fork(struct hwt_image *img, uint64_t time, int32_t parent, int32_t child);
 /* drops all user maps of @pid */
 int image_exec(struct hwt_image *img, uint64_t time, int32_t pid);
+/* An exec of @pid may follow that is told later: what is mapped from now on repeats nothing. */
+void image_maps_anew(struct hwt_image *img, int32_t pid);
 /* Bytes from @time on (text poke, JIT, vdso); copied. @name may be NULL. */
 int image_add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
 	const void *p, size_t n,
@@ -48,12 +50,16 @@ int image_add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t 
 /*
  * A whole ELF file of the user's: every PT_LOAD. @addr: where its lowest segment lies,
  * HWT_NO_ADDR: as linked; then the file also stands in for recorded files of the same build-id,
- * or of the same name if none was recorded. Refused if image_set_build_id() told another one.
+ * or of the same name if none was recorded. With an address it stands in for a file that was
+ * recorded there; if it can not, a note says so. Refused if image_set_build_id() told another one.
  */
 int image_add_elf(struct hwt_image *img, int32_t pid, const char *path, uint64_t addr,
 	struct hwt_diag *diag);
 int image_add_kcore(struct hwt_image *img, const char *path, struct hwt_diag *diag);
 int image_add_kallsyms(struct hwt_image *img, const char *path, struct hwt_diag *diag);
+/* The same text, out of the capture @name; not kept. */
+int image_add_kallsyms_text(struct hwt_image *img, const char *name, const void *p, size_t n,
+			    struct hwt_diag *diag);
 /* Number of maps that hwt_image_map_at() lists; no file is looked for. */
 size_t image_nmaps(const struct hwt_image *img);
 /* A function of known place without a file (KSYMBOL, perf map, jitdump). */
@@ -69,6 +75,21 @@ int image_add_jitdump(struct hwt_image *img, int32_t pid, const char *path, stru
 int image_add_jit(struct hwt_image *img, const char *dir, const char *clock);
 /* The build-id that the recorder saw for @path, checked when the file is opened. */
 int image_set_build_id(struct hwt_image *img, const char *path, const uint8_t *id, size_t n);
+
+/*
+ * A copy of the file at @path that a capture carries, looked for before the file itself. Strings
+ * are copied; the file is opened, and its size and checksum compared, when code of it is needed.
+ */
+struct image_copy {
+	const char *path;	/* as maps name it */
+	const char *file;	/* where the copy is */
+	uint64_t size;		/* bytes */
+	uint32_t crc;		/* CRC-32C of the file */
+	/* build-id; maps without one, or with this one, mean this copy */
+	const uint8_t *id;
+	uint8_t id_size;
+};
+int image_add_copy(struct hwt_image *img, const struct image_copy *c);
 
 /*
  * The parts of an address space at one time that lie in files, sorted and without overlap, for
@@ -96,6 +117,31 @@ uint64_t image_next_change(const struct hwt_image *img, const struct hwt_where *
  * out.
  */
 int image_has_pokes(const struct hwt_image *img);
+
+/*
+ * A recorder that steps wrote what is added from now on: bytes have the time of the last
+ * instruction that ran before them in their page, and packets with a time stand between these.
+ * Versions are then taken by the time of the packet alone.
+ */
+void image_set_stepped(struct hwt_image *img);
+/* True if there are such bytes with a time: code that is another one from then on. */
+bool image_is_rewritten(const struct hwt_image *img);
+/* The same of code in the page of @addr. */
+bool image_is_rewritten_at(const struct hwt_image *img, uint64_t addr);
+
+/*
+ * Time after @time from which on any byte at all may be another one to process @pid, text pokes
+ * and JIT code included; HWT_TIME_UNKNOWN if never.
+ */
+uint64_t image_code_change(struct hwt_image *img, int32_t pid, uint64_t time);
+/*
+ * Code that ran at some instant from @w->time to @hi (both included; HWT_TIME_UNKNOWN: no end):
+ * bytes that are the same in all versions of that time. Where there was nothing at first, what
+ * came later ran. As hwt_image_read(), and ends before the first byte that versions do not agree
+ * on: *@differs is its address, or HWT_NO_ADDR.
+ */
+int image_read_during(struct hwt_image *img, const struct hwt_where *w, uint64_t hi, uint64_t addr,
+		      void *buf, size_t n, uint64_t *differs);
 
 /*
  * 1 if @addr is the first instruction of a function, 0 if not, and *@func the start of the

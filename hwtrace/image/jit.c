@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/text.h"
 #include "lines.h"
 #include "priv.h"
 
@@ -47,7 +48,7 @@ int perf_map_load(struct hwt_image *img, int32_t pid, const struct file *f, stru
 		return diag_set(diag, rc, 3, f->path, HWT_NO_OFF, "out of memory");
 	if (bad)
 		notes_add(img->ns, HWT_NOTE_WARN, 97, f->path, HWT_NO_OFF,
-			  "%zu lines can not be read", bad);
+			  "%zu line%s can not be read", bad, text_s(bad));
 	return 0;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
+#include "../base/vec.h"
 #include "lines.h"
 #include "priv.h"
 
@@ -44,15 +46,8 @@ static int set_module(struct load *l, const char *s, size_t n)
 
 static int append(struct load *l, const struct sym *s)
 {
-	if (l->n == l->cap) {
-		size_t cap = l->cap ? l->cap * 2 : 4096;
-		struct sym *v = realloc(l->v, cap * sizeof(*v));
-
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-		l->cap = cap;
-	}
+	if (vec_room(&l->v, &l->cap, l->n, sizeof(*l->v)))
+		return -ENOMEM;
 	l->v[l->n++] = *s;
 	return 0;
 }
@@ -144,6 +139,19 @@ int image_add_kallsyms(struct hwt_image *img, const char *path, struct hwt_diag 
 	return rc;
 }
 
+int image_add_kallsyms_text(struct hwt_image *img, const char *name, const void *p, size_t n,
+			    struct hwt_diag *diag)
+{
+	struct file *f;
+	int rc = file_mem(&f, name, p, n);
+
+	if (rc)
+		return diag_set(diag, rc, 3, name, HWT_NO_OFF, "out of memory");
+	rc = kallsyms_load(img, f, diag);
+	file_close(f);
+	return rc;
+}
+
 int kallsyms_load(struct hwt_image *img, const struct file *f, struct hwt_diag *diag)
 {
 	struct load l = { .img = img };
@@ -160,7 +168,7 @@ int kallsyms_load(struct hwt_image *img, const struct file *f, struct hwt_diag *
 	}
 	if (l.bad)
 		notes_add(img->ns, HWT_NOTE_WARN, 97, path, HWT_NO_OFF,
-			  "%zu lines can not be read", l.bad);
+			  "%zu line%s can not be read", l.bad, text_s(l.bad));
 	if (!l.n) {
 		free(l.v);
 		if (!l.zero)

@@ -115,7 +115,7 @@ static bool is_repeat(const struct aspace *as, uint64_t hash, const struct timed
 	const struct timed_item *old;
 	const struct part *q;
 
-	if (i == IDMAP_NONE || as->maps.n - i > REPEAT_SCAN)
+	if (i == IDMAP_NONE || i < as->anew || as->maps.n - i > REPEAT_SCAN)
 		return false;
 	old = &as->maps.v[i];
 	q = old->val;
@@ -176,6 +176,7 @@ int maps_add(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr, u
 	it.seq = ++img->seq;
 	/* the kernel's file is often given after its changes were read: what was recorded wins */
 	it.rank = pid == HWT_NONE && part->kind == PART_BYTES;
+	img->rewritten |= part->kind == PART_BYTES && it.time && !img->stepped;
 	rc = part->kind == PART_BYTES ? note_poke(img, addr, last) : note_change(as, it.time);
 	if (!rc)
 		rc = timed_add(&as->maps, &it);
@@ -308,6 +309,14 @@ int image_exec(struct hwt_image *img, uint64_t time, int32_t pid)
 		return 0;
 	rc = maps_add(img, pid, time, 0, UINT64_MAX, 0, &part);
 	return rc ? rc : reset_syms(img, maps_find_space(img, pid), time, NULL);
+}
+
+void image_maps_anew(struct hwt_image *img, int32_t pid)
+{
+	struct aspace *as = maps_find_space(img, pid);
+
+	if (as)
+		as->anew = as->maps.n;
 }
 
 int image_add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/crc.h"
 #include "priv.h"
 
 #define PATH_SIZE 4096		/* bytes; a longer path can not be opened */
@@ -210,7 +211,7 @@ static const char *base_name(const char *path)
 }
 
 /* "[vdso]" has no file of its own; distributions install it as vdso64.so or the like. */
-static bool same_name(const char *recorded, const char *user)
+bool module_same_name(const char *recorded, const char *user)
 {
 	if (!strncmp(recorded, "[vdso", 5))
 		return strstr(base_name(user), "vdso") != NULL;
@@ -224,16 +225,71 @@ static bool try_offers(struct hwt_image *img, struct module *m)
 		const char *path = img->offers[i]->path;
 
 		if (m->id_size ? try_path(img, m, path, true) :
-		    same_name(m->path, path) && try_path(img, m, path, false)) {
+		    module_same_name(m->path, path) && try_path(img, m, path, false)) {
 			img->offers[i]->stands_in = true;
 			return true;
 		}
 	}
 	/* the right name and another build: said here, as the search goes on elsewhere */
 	for (unsigned i = 0; i < img->noffers; i++)
-		if (same_name(m->path, img->offers[i]->path))
+		if (module_same_name(m->path, img->offers[i]->path))
 			id_fits(img, m, img->offers[i]->obj, img->offers[i]->path, false);
 	return false;
+}
+
+int image_add_copy(struct hwt_image *img, const struct image_copy *c)
+{
+	struct copy **head = &img->copies[hash_path(c->path)];
+	struct copy *k = arena_alloc(&img->arena, sizeof(*k));
+
+	if (!k || c->id_size > sizeof(k->id))
+		return k ? -EINVAL : -ENOMEM;
+	k->path = arena_str(&img->arena, c->path);
+	k->file = arena_str(&img->arena, c->file);
+	if (!k->path || !k->file)
+		return -ENOMEM;
+	k->size = c->size;
+	k->crc = c->crc;
+	k->id_size = c->id_size;
+	if (c->id_size)
+		memcpy(k->id, c->id, c->id_size);
+	k->next = *head;
+	*head = k;
+	return 0;
+}
+
+/* The bytes that were copied, and no others. */
+static bool copy_whole(struct hwt_image *img, struct copy *k)
+{
+	struct hwt_diag d = { .text = "" };
+	struct file *f;
+
+	if (k->checked)
+		return k->good;
+	k->checked = true;
+	if (module_file(&f, k->file, &d) < 0) {
+		notes_add(img->ns, HWT_NOTE_CUT, 145, k->file, HWT_NO_OFF, "copy of %.100s: %.100s",
+			  k->path, d.text);
+		return false;
+	}
+	k->good = f->size == k->size && crc32c_add(0, f->p, (size_t)f->size) == k->crc;
+	if (!k->good)
+		notes_add(img->ns, f->size < k->size ? HWT_NOTE_CUT : HWT_NOTE_WARN, 145, k->file,
+			  f->size < k->size ? f->size : HWT_NO_OFF,
+			  "copy of %.150s: %s", k->path, f->size == k->size ? "wrong checksum" :
+			  "another size than it had");
+	file_close(f);
+	return k->good;
+}
+
+static bool try_copies(struct hwt_image *img, struct module *m)
+{
+	for (struct copy *k = img->copies[hash_path(m->path)]; k && !m->copied; k = k->next)
+		if (!strcmp(k->path, m->path) && (!m->id_size || !k->id_size ||
+		    same_id(m->id, m->id_size, k->id, k->id_size)) && copy_whole(img, k) &&
+		    try_path(img, m, k->file, false))
+			m->copied = true;
+	return m->copied;
 }
 
 static bool search(struct hwt_image *img, struct module *m)
@@ -241,7 +297,13 @@ static bool search(struct hwt_image *img, struct module *m)
 	size_t len = strlen(m->path), cut = strlen(DELETED);
 	char kept[PATH_SIZE];
 
+	if (m->user && try_path(img, m, m->user->path, false)) {
+		m->user->stands_in = true;
+		return true;
+	}
 	if (m->kind != MODULE_RAW && try_offers(img, m))
+		return true;
+	if (try_copies(img, m))
 		return true;
 	if (!module_is_file(m->path))
 		return m->kind != MODULE_RAW && try_cache(img, m);
@@ -369,23 +431,6 @@ static bool debug_by_id(struct hwt_image *img, struct module *m, const uint8_t *
 	return try_debug(img, m, id, n, img->cache, name);
 }
 
-/* CRC-32 of IEEE 802.3, which .gnu_debuglink carries (binutils manual, "strip"). */
-static uint32_t crc32_of(const uint8_t *p, size_t n)
-{
-	uint32_t table[256], c = UINT32_MAX;
-
-	for (uint32_t i = 0; i < 256; i++) {
-		uint32_t v = i;
-
-		for (int k = 0; k < 8; k++)
-			v = v & 1 ? 0xedb88320 ^ v >> 1 : v >> 1;
-		table[i] = v;
-	}
-	for (size_t i = 0; i < n; i++)
-		c = table[(c ^ p[i]) & 0xff] ^ c >> 8;
-	return ~c;
-}
-
 /* Beside the file, in .debug beside it, and under /usr/lib/debug with the file's own path. */
 static bool debug_by_link(struct hwt_image *img, struct module *m, const uint8_t *id, size_t n)
 {
@@ -406,7 +451,7 @@ static bool debug_by_link(struct hwt_image *img, struct module *m, const uint8_t
 		return false;
 	if (try_debug(img, m, id, n, dir, link) || try_debug(img, m, id, n, dir, name) ||
 	    try_debug(img, m, id, n, img->sysroot, own) || try_debug(img, m, id, n, "", own)) {
-		if (n || crc32_of(m->debug->p, m->debug->size) == crc)
+		if (n || crc32_add(0, m->debug->p, m->debug->size) == crc)
 			return true;
 		obj_close(m->debug_obj);
 		file_close(m->debug);
@@ -422,7 +467,7 @@ static bool debug_by_user(struct hwt_image *img, struct module *m, const uint8_t
 	for (unsigned i = 0; m->kind == MODULE_RAW && i < img->noffers; i++) {
 		const char *path = img->offers[i]->path;
 
-		if ((n || same_name(m->path, path)) &&
+		if ((n || module_same_name(m->path, path)) &&
 		    try_debug(img, m, id, n, *path == '/' ? "" : ".", path)) {
 			img->offers[i]->stands_in = true;
 			return true;

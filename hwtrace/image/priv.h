@@ -65,9 +65,21 @@ struct module {
 	uint64_t finds;		/* struct hwt_image.finds of @syms[].match */
 	uint8_t id[20], id_size;	/* recorded build-id */
 	uint8_t kind;		/* enum module_kind */
+	struct module *user;	/* MAPPED: USER file that was placed where this one was, NULL */
 	bool stands_in;		/* USER: was taken for a recorded file */
 	bool offered;		/* USER: stands in for a recorded file of its build-id or name */
+	bool copied;		/* @found is the capture's own copy of it */
 	bool tried, noted, syms_tried, debug_tried, dwarf_tried;
+};
+
+/* A copy of a file in the capture: struct image_copy. */
+struct copy {
+	struct copy *next;	/* same hash */
+	const char *path, *file;
+	uint64_t size;
+	uint32_t crc;
+	uint8_t id[20], id_size;
+	bool checked, good;	/* its size and checksum */
 };
 
 enum part_kind {
@@ -101,6 +113,7 @@ struct aspace {
 	struct timed maps;	/* values are struct part */
 	struct timed syms;	/* struct loose_sym, NULL for none; struct part if TAG_FORK */
 	struct idmap same;	/* hash of a map to its item, to find repeats */
+	uint32_t anew;		/* of those before no map is a repeat */
 	uint64_t *changes;	/* times when image_sections() changes, sorted */
 	uint32_t nchanges, changes_cap;
 	bool sorted;		/* @changes are */
@@ -146,6 +159,7 @@ struct hwt_image {
 	struct notes *ns;
 	const char *sysroot, *base, *cache;	/* NULL: not given */
 	struct module *mods[MODULE_HASH];
+	struct copy *copies[MODULE_HASH];
 	struct module *offers[OFFERS_MAX];	/* files of the user's without address */
 	unsigned noffers;
 	struct aspace **spaces;
@@ -157,6 +171,8 @@ struct hwt_image {
 	struct page_range *pokes;	/* pages with BYTES in any address space */
 	uint32_t npokes, pokes_cap;
 	bool pokes_sorted;	/* and merged */
+	bool rewritten;		/* some of them after the start */
+	bool stepped;		/* see image_set_stepped() */
 	bool other_clock;	/* times of jitdump files are not on the base clock */
 	struct symtab kallsyms;
 	struct read_slot reads[READ_CACHE];
@@ -190,7 +206,16 @@ int maps_locate_sym(struct hwt_image *img, const struct hwt_where *w, uint64_t a
 void maps_forget(struct hwt_image *img);	/* caches are void */
 void maps_free(struct hwt_image *img);
 
+/* place.c */
+/*
+ * @m, of the user's, lies @bias above where it was linked: it stands in for the file that was
+ * recorded there, or a note says why not. 0 or -ENOMEM.
+ */
+int place_user(struct hwt_image *img, struct module *m, uint64_t bias);
+
 /* module.c */
+/* True for a recorded name and a user's file that can be of it. */
+bool module_same_name(const char *recorded, const char *user);
 struct module *module_get(struct hwt_image *img, const char *path, unsigned kind,
 			  const uint8_t *id, size_t id_size);
 /* A file of the user's, opened at once; its faults are in @diag and in the notes. */

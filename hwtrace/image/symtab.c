@@ -169,7 +169,8 @@ static bool in_file(struct hwt_image *img, const struct spot *s, uint64_t addr,
 	if (!out->sym)
 		return false;
 	out->start = addr - (at - out->sym->addr);
-	out->module = s->part->mod->found;
+	/* a copy is named by its build-id, which says nothing to a person */
+	out->module = s->part->mod->copied ? s->part->mod->path : s->part->mod->found;
 	return true;
 }
 
@@ -296,6 +297,17 @@ static int jit_lines(struct hwt_image *img, const struct hwt_where *w, uint64_t 
 	return 1;
 }
 
+/* Debug information of a file that is open, NULL if it has none. */
+static struct dwarf *dwarf_of(struct hwt_image *img, struct module *m)
+{
+	if (!m->dwarf_tried) {
+		m->dwarf_tried = true;
+		module_debug(img, m);
+		m->dwarf = dwarf_open(m->found, m->debug ? m->debug->path : NULL);
+	}
+	return m->dwarf;
+}
+
 int hwt_image_lines(struct hwt_image *img, const struct hwt_where *w, uint64_t addr,
 		    struct hwt_line *out, int max)
 {
@@ -310,12 +322,7 @@ int hwt_image_lines(struct hwt_image *img, const struct hwt_where *w, uint64_t a
 	m = s.part->mod;
 	if (!module_open(img, m) || !m->obj || !link_of(&s, addr, &at))
 		return 0;
-	if (!m->dwarf_tried) {
-		m->dwarf_tried = true;
-		module_debug(img, m);
-		m->dwarf = dwarf_open(m->found, m->debug ? m->debug->path : NULL);
-	}
-	return m->dwarf ? dwarf_lines(m->dwarf, at, out, max, &img->arena) : 0;
+	return dwarf_of(img, m) ? dwarf_lines(m->dwarf, at, out, max, &img->arena) : 0;
 }
 
 struct ranges {
@@ -421,6 +428,59 @@ size_t hwt_image_find(struct hwt_image *img, const char *pattern, uint64_t (*out
 			out[n][0] = r.v[i][0];
 			out[n][1] = r.v[i][1];
 		}
+		n++;
+	}
+	free(r.v);
+	return n;
+}
+
+#define LINE_STARTS 4096	/* of one line in one file */
+
+static int cmp_u64(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Starts of the line in the file of one map, as linked, to run-time addresses. */
+static void line_in_map(struct hwt_image *img, const struct timed_item *it, const char *file,
+			int line, int *next, struct ranges *r)
+{
+	const struct spot s = { .item = it, .part = it->val };
+	uint64_t *v, base;
+	size_t n;
+
+	if (s.part->kind != PART_FILE || !module_open(img, s.part->mod) ||
+	    !s.part->mod->obj || !link_of(&s, it->addr, &base) || !dwarf_of(img, s.part->mod))
+		return;
+	v = malloc(LINE_STARTS * sizeof(*v));
+	if (!v)
+		return;
+	n = dwarf_find_line(s.part->mod->dwarf, file, line, v, LINE_STARTS, next);
+	for (size_t i = 0; i < n && i < LINE_STARTS; i++)
+		if (v[i] >= base && v[i] - base <= it->last - it->addr)
+			add_range(r, it->addr + (v[i] - base), 0);
+	free(v);
+}
+
+size_t hwt_image_find_line(struct hwt_image *img, const char *file, int line, uint64_t *out,
+			   size_t max, int *next)
+{
+	struct ranges r = { 0 };
+	size_t n = 0;
+
+	*next = 0;
+	for (uint32_t k = 0; k < img->nspaces; k++)
+		for (uint32_t i = 0; i < img->spaces[k]->maps.n; i++)
+			line_in_map(img, &img->spaces[k]->maps.v[i], file, line, next, &r);
+	if (r.n)
+		qsort(r.v, r.n, sizeof(*r.v), cmp_u64);
+	for (size_t i = 0; i < r.n; i++) {
+		if (i && r.v[i][0] == r.v[i - 1][0])
+			continue;
+		if (n < max)
+			out[n] = r.v[i][0];
 		n++;
 	}
 	free(r.v);

@@ -185,6 +185,13 @@ static uint32_t order_upto(const struct timed *t, uint64_t time, uint32_t seq)
 	return lo;
 }
 
+uint64_t timed_next(const struct timed *t, uint64_t time)
+{
+	uint32_t k = t->built ? order_upto(t, time, UINT32_MAX) : t->n;
+
+	return k < t->n ? t->v[t->order[k]].time : UINT64_MAX;
+}
+
 /* Takes node @k into account: items at positions below @limit are there, others come later. */
 static void look(const struct timed *t, uint32_t k, uint32_t limit, uint32_t space, uint8_t skip,
 		 uint32_t *best, uint32_t *next)

@@ -43,6 +43,8 @@ struct timed_hit {
 int timed_add(struct timed *t, const struct timed_item *it);
 int timed_build(struct timed *t);
 void timed_free(struct timed *t);
+/* Time of the first item after @time, UINT64_MAX if none. The index must be built. */
+uint64_t timed_next(const struct timed *t, uint64_t time);
 
 /*
  * Newest item at @addr among those up to (@time, @seq), and of memory space @space, without those

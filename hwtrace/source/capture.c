@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "../image/image.h"
+#include "../time/clock.h"
 
-#define DONE_STEP (1u << 20)	/* bytes between two hints to the system */
-#define DONE_NEAR	(64 << 10)	/* bytes behind that stay mapped */
-#define DONE_AGAIN	(4 << 20)	/* bytes that may have come back: two large pages */
 #define FACT_MAX 4096	/* bytes of one value */
 
 /*
@@ -49,6 +47,7 @@ int capture_new(struct capture **out)
 	c->format = c->path = c->clock = "";
 	c->arch = c->host = c->release = c->cmdline = c->cpu = "";
 	c->time_start = HWT_TIME_UNKNOWN;
+	c->scope.pid = HWT_NONE;
 	err = machine_new(&c->machine);
 	if (!err)
 		err = image_new(&c->image, &c->notes);
@@ -72,15 +71,35 @@ void capture_free(struct capture *c)
 	for (size_t i = 0; i < c->nbufs; i++) {
 		free(c->bufs[i].spans);
 		free(c->bufs[i].cfgs);
+		free(c->bufs[i].marks);
 	}
 	free(c->bufs);
 	for (size_t i = 0; i < c->nfiles; i++)
 		file_close(c->files[i]);
 	free(c->files);
 	free(c->facts);
+	free(c->commits);
 	notes_free(&c->notes);
+	time_fit_free(&c->fit);
 	arena_free(&c->arena);
 	free(c);
+}
+
+bool capture_hz(struct capture *c, uint64_t hz)
+{
+	if (time_fit_hz(&c->fit, hz))
+		return false;
+	c->tsc = (struct time_map){ .fit = &c->fit };
+	/* and one line for those who can not have more */
+	time_map_rate(&c->tsc, c->fit.rate_lo);
+	c->one_counter = true;
+	return true;
+}
+
+void capture_base(struct capture *c, const char *name)
+{
+	c->clock = name;
+	c->base = (uint8_t)time_clock_of(name);
 }
 
 struct trace_buf *capture_add_buf(struct capture *c, const char *name)
@@ -98,6 +117,30 @@ struct trace_span *capture_add_span(struct capture *c, struct trace_buf *b)
 	return append(&b->spans, &b->nspans, sizeof(*b->spans));
 }
 
+int capture_add_mark(struct capture *c, struct trace_buf *b, uint64_t pos, uint64_t time,
+		     bool after)
+{
+	struct trace_mark *m = append(&b->marks, &b->nmarks, sizeof(*b->marks));
+
+	if (!m)
+		return -ENOMEM;
+	*m = (struct trace_mark){ .pos = pos, .time = time, .after = after };
+	return 0;
+}
+
+int capture_add_commit(struct capture *c, uint32_t id, uint64_t addr)
+{
+	struct capture_commit *k;
+
+	if (c->ncommits == CAPTURE_COMMITS)
+		return -E2BIG;
+	k = append(&c->commits, &c->ncommits, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	*k = (struct capture_commit){ addr, id };
+	return 0;
+}
+
 struct trace_cfg *capture_add_cfg(struct capture *c, struct trace_buf *b)
 {
 	return append(&b->cfgs, &b->ncfgs, sizeof(*b->cfgs));
@@ -113,22 +156,6 @@ int capture_add_file(struct capture *c, struct file *f)
 	}
 	*slot = f;
 	return 0;
-}
-
-void span_done_before(const struct trace_span *s, uint64_t off, uint64_t *told)
-{
-	uint64_t from = *told;
-
-	if (off < from + DONE_STEP)
-		return;
-	/*
-	 * Decoders look back a little, and one look may map far more than a page around it: what is
-	 * near stays, and what an earlier call gave back is given back once more.
-	 */
-	from = from > DONE_AGAIN ? from - DONE_AGAIN : 0;
-	if (s->file)
-		file_done(s->file, s->file_off + from, s->file_off + off - DONE_NEAR);
-	*told = off;
 }
 
 void capture_fact(struct capture *c, const char *key, const char *fmt, ...)

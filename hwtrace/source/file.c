@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,8 +10,12 @@
 #include <unistd.h>
 
 #include "../base/diag.h"
+#include "../base/spill.h"
 
 #define SMALL (1 << 20)		/* bytes up to which a file is read rather than mapped */
+
+#define DONE_NEAR	(64 << 10)	/* bytes behind that stay mapped */
+#define DONE_AGAIN	(4 << 20)	/* bytes that may have come back: two large pages */
 
 enum { HOW_BORROWED, HOW_HEAP, HOW_MAPPED };
 
@@ -116,24 +119,6 @@ static int write_all(int fd, const char *p, size_t n)
 	return 0;
 }
 
-/* A new file without a name in $TMPDIR or /tmp. Its descriptor, or negative. */
-static int temp_fd(void)
-{
-	const char *dir = getenv("TMPDIR");
-	char name[4096];
-	int fd;
-
-	if (!dir || !*dir)
-		dir = "/tmp";
-	if (snprintf(name, sizeof(name), "%s/hwtrace-XXXXXX", dir) >= (int)sizeof(name))
-		return -ENAMETOOLONG;
-	fd = mkostemp(name, O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	unlink(name);
-	return fd;
-}
-
 /* Standard input from where it stands, into a file without a name. Returns its descriptor. */
 static int spool(void)
 {
@@ -218,6 +203,19 @@ void file_done(const struct file *f, uint64_t from, uint64_t to)
 	from -= from % page;
 	if (from < to)
 		madvise((void *)(f->p + from), (size_t)(to - from), MADV_DONTNEED);
+}
+
+void file_give_back(const struct file *f, uint64_t base, uint64_t off, uint64_t *told)
+{
+	uint64_t from = *told;
+
+	/*
+	 * Readers look back a little, and one look may map far more than a page around it: what is
+	 * near stays, and what an earlier call gave back is given back once more.
+	 */
+	from = from > DONE_AGAIN ? from - DONE_AGAIN : 0;
+	file_done(f, base + from, base + off - DONE_NEAR);
+	*told = off;
 }
 
 int file_spool_new(struct file **out, const char *name)

@@ -45,5 +45,17 @@ int file_spool_map(struct file *f);
  * read.
  */
 void file_done(const struct file *f, uint64_t from, uint64_t to);
+/*
+ * The same for what lies before @off, from @base on, for who reads forwards. Cheap: the system
+ * hears of it once in a MiB. *@told is the caller's, zero when a part begins.
+ */
+#define FILE_DONE_STEP	(1u << 20)	/* bytes between two hints to the system */
+void file_give_back(const struct file *f, uint64_t base, uint64_t off, uint64_t *told);
+static inline void file_done_before(const struct file *f, uint64_t base, uint64_t off,
+				    uint64_t *told)
+{
+	if (off >= *told + FILE_DONE_STEP)
+		file_give_back(f, base, off, told);
+}
 
 #endif

@@ -19,7 +19,6 @@
 #define MAX_BUFS 4096		/* CPUs and threads with trace */
 #define MAX_MODULES 65536
 
-struct switch_file { const struct file *f; int32_t cpu; uint32_t buf; };
 
 struct bundle {
 	struct capture *c;
@@ -27,7 +26,7 @@ struct bundle {
 	const char *json;		/* path of trace.json */
 	const char *dir;
 	struct trace_cfg cfg;
-	struct switch_file *sw;		/* arena */
+	struct lldb_switch_file *sw;		/* arena */
 	size_t nsw, nmodules;
 };
 
@@ -216,7 +215,7 @@ static int clock_map(struct bundle *b, const struct json *root)
 		return rc;
 	b->c->tsc = (struct time_map){ .zero = zero, .mult = (uint32_t)mult,
 		.shift = (uint16_t)shift };
-	b->c->clock = "perf";
+	capture_base(b->c, "perf");
 	return 0;
 }
 
@@ -311,7 +310,7 @@ static int processes(struct bundle *b, const struct json *root)
 	return p && p->type == JSON_OBJECT ? add_module(b, p, HWT_NONE) : 0;
 }
 
-static int read_switches(struct bundle *b, const struct switch_file *sf)
+static int read_switches(struct bundle *b, const struct lldb_switch_file *sf)
 {
 	struct capture *c = b->c;
 	struct lldb_switches w;
@@ -335,7 +334,7 @@ static int read_switches(struct bundle *b, const struct switch_file *sf)
 static int add_cpu(struct bundle *b, const struct json *o)
 {
 	const char *trace, *switches;
-	struct switch_file *sf = &b->sw[b->nsw];
+	struct lldb_switch_file *sf = &b->sw[b->nsw];
 	char name[32];
 	uint64_t id;
 	int rc = number(b, o, "id", 65535, false, &id);
@@ -380,78 +379,12 @@ static int cpus(struct bundle *b, const struct json *root)
 	return rc;
 }
 
-/* --- the switches as a stream, merged by time --- */
-
-struct sw_list { const struct switch_file *v; size_t n; };
-
-struct sw_cpu {
-	struct lldb_switches w;
-	struct lldb_switch next;
-	bool more;
-};
-
-struct sw_stream {
-	struct hwt_stream s;
-	const struct sw_list *list;
-	struct sw_cpu cpu[];
-};
-
-static int sw_next(struct hwt_stream *s, struct hwt_event *ev, int max)
-{
-	struct sw_stream *st = hwt_container_of(s, struct sw_stream, s);
-	int n;
-
-	for (n = 0; n < max; n++) {
-		struct sw_cpu *c = NULL;
-
-		for (size_t i = 0; i < st->list->n; i++)
-			if (st->cpu[i].more && (!c || st->cpu[i].next.time < c->next.time))
-				c = &st->cpu[i];
-		if (!c)
-			break;
-		ev[n] = (struct hwt_event){ .time = c->next.time, .type = HWT_EV_SCHED_SWITCH,
-			.flags = c->next.flags, .clock = HWT_CLOCK_BASE, .cpu = c->w.cpu,
-			.pid = c->next.prev_pid, .tid = c->next.prev_tid,
-			.src = st->list->v[c - st->cpu].buf, .off = c->next.off,
-			.u.sched = { c->next.prev_pid, c->next.prev_tid, c->next.pid,
-				c->next.tid, 0 } };
-		c->more = lldb_switches_next(&c->w, &c->next);
-	}
-	return n;
-}
-
-static void sw_close(struct hwt_stream *s)
-{
-	free(hwt_container_of(s, struct sw_stream, s));
-}
-
-static const struct hwt_stream_ops sw_ops = { .next = sw_next, .close = sw_close };
-
-static int events(struct capture *c, struct hwt_stream **out, struct hwt_diag *diag)
-{
-	const struct sw_list *l = c->priv;
-	struct sw_stream *st = calloc(1, sizeof(*st) + l->n * sizeof(st->cpu[0]));
-
-	if (!st)
-		return diag_set(diag, -ENOMEM, 3, c->path, HWT_NO_OFF, "out of memory");
-	st->s = (struct hwt_stream){ .ops = &sw_ops, .name = "lldb switches" };
-	st->list = l;
-	for (size_t i = 0; i < l->n; i++) {
-		struct sw_cpu *sc = &st->cpu[i];
-
-		lldb_switches_init(&sc->w, l->v[i].f->p, (size_t)l->v[i].f->size, l->v[i].cpu);
-		sc->more = lldb_switches_next(&sc->w, &sc->next);
-	}
-	*out = &st->s;
-	return 0;
-}
-
 /* --- opening --- */
 
 static int read_bundle(struct bundle *b, const struct file *f)
 {
 	struct capture *c = b->c;
-	struct sw_list *l;
+	struct lldb_switch_list *l;
 	struct json *root, *j;
 	size_t spans = 0;
 	int rc = json_parse(&root, &c->arena, b->json, f->p, (size_t)f->size, b->diag);
@@ -481,9 +414,10 @@ static int read_bundle(struct bundle *b, const struct file *f)
 	l = arena_alloc(&c->arena, sizeof(*l));
 	if (!l)
 		return nomem(b);
-	*l = (struct sw_list){ b->sw, b->nsw };
+	*l = (struct lldb_switch_list){ b->sw, b->nsw };
 	c->priv = l;
-	c->events = events;
+	c->events = lldb_events;
+	c->kernel = lldb_kernel;
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct lldb_switches {
 struct lldb_switch {
 	uint64_t time;		/* base ns */
 	uint64_t off;		/* of the record, bytes */
+	uint64_t lost;		/* not 0: no switch, but so many records were lost here */
 	int32_t prev_pid, prev_tid, pid, tid;
 	uint8_t flags;		/* HWT_F_PREEMPT */
 };
@@ -34,5 +35,13 @@ struct lldb_switch {
 void lldb_switches_init(struct lldb_switches *w, const void *p, size_t n, int32_t cpu);
 /* The next change of who runs: 1, or 0 at the end. */
 int lldb_switches_next(struct lldb_switches *w, struct lldb_switch *out);
+
+/* lldb_events.c: the records of all CPUs in order of time; c->priv is the list. */
+struct lldb_switch_file { const struct file *f; int32_t cpu; uint32_t buf; };
+struct lldb_switch_list { const struct lldb_switch_file *v; size_t n; };
+
+int lldb_events(struct capture *c, struct hwt_stream **out, struct hwt_diag *diag);
+/* As <hwtrace/kernel.h> has them. */
+int lldb_kernel(struct capture *c, struct hwt_stream **out, struct hwt_diag *diag);
 
 #endif

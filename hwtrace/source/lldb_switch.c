@@ -40,11 +40,14 @@ static void runs_next(struct cur *c, uint32_t type, uint16_t misc, struct lldb_s
 	bool out = misc & PERF_RECORD_MISC_SWITCH_OUT;
 	int32_t other_pid = HWT_NONE, other_tid = HWT_NONE, pid, tid;
 
+	o->lost = 0;
 	if (type == PERF_RECORD_SWITCH_CPU_WIDE) {
 		other_pid = (int32_t)cur_u32(c);
 		other_tid = (int32_t)cur_u32(c);
 	} else if (type == PERF_RECORD_LOST) {
-		cur_skip(c, 16);
+		cur_skip(c, 8);
+		o->lost = cur_u64(c);
+		o->lost += !o->lost;
 	}
 	pid = (int32_t)cur_u32(c);
 	tid = (int32_t)cur_u32(c);
@@ -84,7 +87,7 @@ int lldb_switches_next(struct lldb_switches *w, struct lldb_switch *o)
 		if (!need || size < need + TRAILER)
 			continue;
 		runs_next(&rec, type, misc, o);
-		if (w->known && w->pid == o->pid && w->tid == o->tid)
+		if (w->known && !o->lost && w->pid == o->pid && w->tid == o->tid)
 			continue;
 		if (w->known) {
 			o->prev_pid = w->pid;

@@ -9,7 +9,8 @@
 #include "capture.h"
 
 static const struct source *const sources[] = {
-	&source_perf, &source_snapshot, &source_lldb, &source_pt, &source_cs,
+	&source_perf, &source_snapshot, &source_lldb, &source_native, &source_ctf, &source_ftrace,
+	&source_pt, &source_cs,
 };
 #define NSOURCES (sizeof(sources) / sizeof(sources[0]))
 
@@ -26,13 +27,16 @@ static const struct source *by_name(const char *name)
 	return NULL;
 }
 
-/* The surest of them; of equally sure ones the first. */
+/*
+ * The surest of them; of equally sure ones the first. Those that have no mark to go by look at much
+ * of the file, so they are not asked where another one said yes.
+ */
 static const struct source *by_content(const struct file *f, const char *path)
 {
 	const struct source *best = NULL;
 	int sure = 0;
 
-	for (unsigned i = 0; i < NSOURCES; i++) {
+	for (unsigned i = 0; i < NSOURCES && sure < 2; i++) {
 		int n = sources[i]->probe(f, path);
 
 		if (n <= sure)
@@ -59,7 +63,8 @@ static int unknown_dir(const char *path, struct hwt_diag *diag)
 				"name that", src->name);
 	return diag_set(diag, -HWT_E_FORMAT, 2, path, HWT_NO_OFF,
 			"a directory without snapshot.ini or an .ini with [trace] (snapshot), "
-			"trace.json (LLDB), or data (perf record with --threads or --kcore)");
+			"trace.json (LLDB), data (perf record with --threads or --kcore), "
+			"hwtrace.ini (native), metadata (CTF), or events and per_cpu (tracefs)");
 }
 
 static int unknown(const struct file *f, const char *path, const char *as, struct hwt_diag *diag)
@@ -104,6 +109,7 @@ static int user_code(struct capture *c, const struct hwt_open_opts *o, struct hw
 static int read_with(struct capture **out, const struct source *src, struct file *f,
 		     const char *path, const struct hwt_open_opts *o, struct hwt_diag *diag)
 {
+	uint64_t size = f ? f->size : 0;
 	struct capture *c = NULL;
 	int rc = capture_new(&c);
 
@@ -118,6 +124,9 @@ static int read_with(struct capture **out, const struct source *src, struct file
 		capture_free(c);
 		return diag_set(diag, rc ? rc : -ENOMEM, 3, path, HWT_NO_OFF, "out of memory");
 	}
+	if (!strcmp(path, "-"))
+		capture_fact(c, "spooled", "%llu bytes, from standard input to a file without a "
+			     "name", (unsigned long long)size);
 	rc = src->open(c, f, path, o, diag);
 	if (rc >= 0)
 		rc = user_code(c, o, diag);

@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/text.h"
 #include "perf.h"
 #include "tep.h"
 #include "../image/image.h"
 
-/* The perf.data reader: one pass over all records into image, machine, notes and trace buffers. */
+/*
+ * The perf.data reader: one pass over all records into image, machine, notes and trace buffers.
+ * Longer than other files: file, pipe and directory are three ways into the same pass.
+ */
 
 #define MAX_MEMBERS 65536	/* data.N files of a directory */
 #define PATH_SIZE 4096
@@ -95,7 +99,7 @@ static void task(struct perf *pf, const struct perf_rec *r, const struct perf_sa
 	if (r->type == REC_COMM) {
 		name = perf_name(&c, &n, &whole);
 		keep(pf, machine_task(m, pid, other));
-		keep(pf, machine_set_comm(m, other, name, n));
+		keep(pf, machine_set_comm_at(m, other, known(s->time), name, n));
 		if (r->misc & MISC_COMM_EXEC)
 			keep(pf, image_exec(pf->c->image, known(s->time), pid));
 		return;
@@ -103,6 +107,8 @@ static void task(struct perf *pf, const struct perf_rec *r, const struct perf_sa
 	/* FORK and EXIT: pid, parent's pid, tid, parent's tid */
 	tid = (int32_t)cur_u32(&c);
 	keep(pf, machine_task(m, pid, tid));
+	if (r->type == REC_FORK)
+		keep(pf, machine_fork_comm(m, tid, (int32_t)cur_u32(&c), known(s->time)));
 	if (r->type == REC_FORK && pid != other && other != HWT_NONE &&
 	    !(r->misc & MISC_FORK_EXEC))
 		keep(pf, image_fork(pf->c->image, known(s->time), other, pid));
@@ -110,7 +116,8 @@ static void task(struct perf *pf, const struct perf_rec *r, const struct perf_sa
 
 /*
  * SWITCH says that its own task comes or goes. SWITCH_CPU_WIDE names the other one too: only the
- * "in" of a switch is entered, at which the task's own code can run again.
+ * "in" of a switch is entered, at which the task's own code can run again; the "out" tells from
+ * when on that may be.
  */
 static void cpu_switch(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
 {
@@ -128,6 +135,8 @@ static void cpu_switch(struct perf *pf, const struct perf_rec *r, const struct p
 		keep(pf, machine_switch(m, s->cpu, s->time, s->pid, s->tid, flags));
 	else if (r->type == REC_SWITCH)
 		keep(pf, machine_switch(m, s->cpu, s->time, HWT_NONE, HWT_NONE, flags));
+	else
+		keep(pf, machine_switch_out(m, s->cpu, s->time));
 }
 
 static void itrace_start(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
@@ -140,20 +149,71 @@ static void itrace_start(struct perf *pf, const struct perf_rec *r, const struct
 		keep(pf, machine_switch(pf->c->machine, s->cpu, s->time, pid, tid, 0));
 }
 
+/*
+ * perf writes LOST_SAMPLES at its end, one for each event and CPU, and its sample id names neither:
+ * what the events counted is one sum.
+ */
+static struct perf_lost *lost_of(struct perf *pf, const struct perf_rec *r, int32_t cpu)
+{
+	struct perf_lost *v = pf->lost.v;
+	bool samples = r->type == REC_LOST_SAMPLES;
+
+	for (size_t i = 0; i < pf->lost.n; i++)
+		if (v[i].samples == samples && (samples || v[i].cpu == cpu))
+			return &v[i];
+	v = vec_push(&pf->lost, sizeof(*v));
+	if (v)
+		*v = (struct perf_lost){ .off = r->off, .file = r->file, .cpu = cpu,
+					 .samples = samples };
+	else
+		pf->no_memory = true;
+	return v;
+}
+
 static void lost(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
 {
 	struct cur c = perf_body(pf, r, s);
+	struct perf_lost *l = lost_of(pf, r, s->cpu);
 	uint64_t n;
 
 	if (r->type == REC_LOST)
 		cur_u64(&c);	/* id */
 	n = cur_u64(&c);
-	notes_add(&pf->c->notes, HWT_NOTE_WARN, E_LOST, file_path(pf, r->file), r->off,
-		  "%" PRIu64 " %s lost on CPU %d", n, r->type == REC_LOST ? "records" : "samples",
-		  s->cpu);
+	if (l) {
+		l->places++;
+		l->count = n > UINT64_MAX - l->count ? UINT64_MAX : l->count + n;
+	}
 	/* a switch may be among them */
 	if (r->type == REC_LOST && s->cpu != HWT_NONE && s->time != HWT_TIME_UNKNOWN)
 		keep(pf, machine_switch(pf->c->machine, s->cpu, s->time, HWT_NONE, HWT_NONE, 0));
+}
+
+/* One note with the sum: hundreds of records with a number each tell nobody how many it was. */
+static void lost_notes(struct perf *pf)
+{
+	const struct perf_lost *v = pf->lost.v;
+	char cpu[32];
+
+	for (size_t i = 0; i < pf->lost.n; i++) {
+		if (v[i].cpu == HWT_NONE)
+			snprintf(cpu, sizeof(cpu), "a CPU that is not told");
+		else
+			snprintf(cpu, sizeof(cpu), "CPU %d", v[i].cpu);
+		if (v[i].samples && pf->lost.n > 1)
+			notes_add(&pf->c->notes, HWT_NOTE_WARN, E_LOST, file_path(pf, v[i].file),
+				  v[i].off, "%" PRIu64 " sample%s lost on all CPUs as the events "
+				  "counted them; they count what is lost on a CPU, too",
+				  v[i].count, text_s(v[i].count));
+		else if (v[i].samples)
+			notes_add(&pf->c->notes, HWT_NOTE_WARN, E_LOST, file_path(pf, v[i].file),
+				  v[i].off, "%" PRIu64 " sample%s lost on all CPUs as the events "
+				  "counted them", v[i].count, text_s(v[i].count));
+		else
+			notes_add(&pf->c->notes, HWT_NOTE_WARN, E_LOST, file_path(pf, v[i].file),
+				  v[i].off, "%" PRIu64 " record%s lost on %s, in %" PRIu64
+				  " place%s", v[i].count, text_s(v[i].count), cpu, v[i].places,
+				  text_s(v[i].places));
+	}
 }
 
 static void ksymbol(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
@@ -188,7 +248,7 @@ static int text_poke(struct perf *pf, const struct perf_rec *r, const struct per
 			  "TEXT_POKE of %u and %u bytes does not fit", nold, nnew);
 		return 0;
 	}
-	p = perf_push(&pf->pokes, sizeof(*p));
+	p = vec_push(&pf->pokes, sizeof(*p));
 	copy = arena_alloc(&pf->c->arena, (size_t)nold + nnew + 1);
 	if (!p || !copy)
 		return -ENOMEM;
@@ -201,7 +261,7 @@ static int text_poke(struct perf *pf, const struct perf_rec *r, const struct per
 static int aux(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s)
 {
 	struct cur c = perf_body(pf, r, s);
-	struct perf_aux *a = perf_push(&pf->aux, sizeof(*a));
+	struct perf_aux *a = vec_push(&pf->aux, sizeof(*a));
 
 	if (!a || pf->aux.n >= UINT32_MAX)
 		return -ENOMEM;
@@ -220,7 +280,7 @@ static int aux(struct perf *pf, const struct perf_rec *r, const struct perf_samp
 static int auxtrace(struct perf *pf, const struct perf_rec *r)
 {
 	struct cur c = cur_new(r->p + 8, r->size - 8, pf->swap);
-	struct perf_chunk *k = perf_push(&pf->chunks, sizeof(*k));
+	struct perf_chunk *k = vec_push(&pf->chunks, sizeof(*k));
 
 	if (!k)
 		return -ENOMEM;
@@ -269,7 +329,7 @@ static int sched_sample(struct perf *pf, const struct perf_sample *s)
 		return 0;
 	trace_fmt_number(pf->fmt, (uint32_t)pf->sched_switch, "prev_state", s->raw, s->raw_size,
 			 &state);
-	w = perf_push(&pf->switches, sizeof(*w));
+	w = vec_push(&pf->switches, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
 	*w = (struct perf_switch){ s->time, s->cpu, (int32_t)next,
@@ -293,6 +353,7 @@ static int sample(struct perf *pf, const struct perf_sample *s)
 static int kernel_record(struct perf *pf, const struct perf_rec *r)
 {
 	struct perf_sample s;
+	int rc;
 
 	perf_sample(pf, r, &s);
 	pf->c->nevents++;
@@ -313,7 +374,9 @@ static int kernel_record(struct perf *pf, const struct perf_rec *r)
 	case REC_TEXT_POKE: return text_poke(pf, r, &s);
 	case REC_AUX: return aux(pf, r, &s);
 	case REC_AUX_OUTPUT_HW_ID: return hw_id(pf, r, &s);
-	case REC_SAMPLE: return sample(pf, &s);
+	case REC_SAMPLE:
+		rc = s.aux_size ? perf_sampled(pf, r, &s) : 0;
+		return rc ? rc : sample(pf, &s);
 	}
 	return 0;
 }
@@ -361,6 +424,7 @@ static int tool_record(struct perf *pf, const struct perf_rec *r)
 			perf_feature(pf, (unsigned)id, f, r->off + 16, c.p, cur_left(&c));
 		return 0;
 	case REC_AUXTRACE_INFO: perf_auxtrace_info(pf, r); return 0;
+	case REC_ID_INDEX: perf_id_index(pf, &c); return 0;
 	case REC_AUXTRACE: return auxtrace(pf, r);
 	case REC_TIME_CONV: perf_time_conv(pf, r); return 0;
 	}
@@ -448,10 +512,10 @@ static void clocks(struct perf *pf)
 {
 	const struct perf_attr *a = pf->nattrs ? &pf->attrs[0] : NULL;
 
-	pf->c->clock = "perf clock";
+	capture_base(pf->c, "perf clock");
 	if (!a || !a->use_clockid)
 		return;
-	pf->c->clock = perf_clock_name(a->clockid);
+	capture_base(pf->c, perf_clock_name(a->clockid));
 	if (!time_map_valid(&pf->c->tsc))
 		return;
 	notes_add(&pf->c->notes, HWT_NOTE_WARN, E_CLOCKID, pf->c->path, HWT_NO_OFF,
@@ -459,15 +523,39 @@ static void clocks(struct perf *pf)
 	pf->c->tsc = (struct time_map){ 0 };
 }
 
+/* Records of a tracepoint that was opened twice have times of their own: nothing else tells. */
+static void opened_twice(struct perf *pf)
+{
+	struct idmap seen = { 0 };
+
+	for (size_t i = 0; i < pf->nattrs && !pf->no_memory; i++) {
+		const struct perf_attr *a = &pf->attrs[i];
+		uint32_t before;
+
+		if (a->type != PERF_TYPE_TP)
+			continue;
+		before = idmap_get(&seen, a->config);
+		/* each is told once */
+		if (before == 0)
+			notes_add(&pf->c->notes, HWT_NOTE_WARN, E_TWICE, pf->c->path, HWT_NO_OFF,
+				  "%.64s was opened more than once, so each of its records may be "
+				  "there twice", *a->name ? a->name : "a tracepoint");
+		pf->no_memory |= idmap_set(&seen, a->config, before != IDMAP_NONE) != 0;
+	}
+	idmap_free(&seen);
+}
+
 static void free_pass1(struct perf *pf)
 {
-	struct perf_vec *all[] = { &pf->aux, &pf->chunks, &pf->pokes, &pf->switches };
+	struct vec *all[] = { &pf->aux, &pf->chunks, &pf->pokes, &pf->switches, &pf->lost,
+		&pf->samples };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		free(all[i]->v);
-		*all[i] = (struct perf_vec){ 0 };
+		*all[i] = (struct vec){ 0 };
 	}
 	idmap_free(&pf->hw_ids);
+	idmap_free(&pf->sampled);
 }
 
 static void free_perf(struct capture *c)
@@ -561,11 +649,16 @@ static int load(struct perf *pf, const struct file *f, const char *dir,
 	rc = read_records(pf, diag);
 	if (rc)
 		return rc;
+	lost_notes(pf);
 	add_pokes(pf);
 	add_switches(pf);
 	machine_sort(pf->c->machine);
 	clocks(pf);
+	perf_scope(pf);
+	opened_twice(pf);
 	if (pf->no_memory)
+		return diag_set(diag, -ENOMEM, 3, pf->c->path, HWT_NO_OFF, "out of memory");
+	if (perf_dirty_names(pf))
 		return diag_set(diag, -ENOMEM, 3, pf->c->path, HWT_NO_OFF, "out of memory");
 	rc = perf_make_bufs(pf, diag);
 	free_pass1(pf);
@@ -607,6 +700,10 @@ static int perf_open(struct capture *c, struct file *f, const char *path,
 	c->events = perf_events;
 	c->event_name = perf_event_name;
 	c->event_text = perf_event_text;
+	c->kernel = perf_kernel;
+	c->dirty_name = perf_dirty_name;
+	c->dirty_text = perf_dirty_text;
+	c->dirty_field = perf_dirty_field;
 	return rc;
 }
 

@@ -8,6 +8,7 @@
  */
 #include "../base/cur.h"
 #include "../base/idmap.h"
+#include "../base/vec.h"
 #include "capture.h"
 
 enum perf_type {
@@ -33,12 +34,17 @@ enum {	/* perf_event_header.misc */
 enum {	/* perf_event_attr.sample_type */
 	S_IP = 1 << 0, S_TID = 1 << 1, S_TIME = 1 << 2, S_ADDR = 1 << 3, S_READ = 1 << 4,
 	S_CALLCHAIN = 1 << 5, S_ID = 1 << 6, S_CPU = 1 << 7, S_PERIOD = 1 << 8,
-	S_STREAM_ID = 1 << 9, S_RAW = 1 << 10, S_IDENTIFIER = 1 << 16,
+	S_STREAM_ID = 1 << 9, S_RAW = 1 << 10, S_BRANCHES = 1 << 11, S_REGS_USER = 1 << 12,
+	S_STACK_USER = 1 << 13, S_WEIGHT = 1 << 14, S_DATA_SRC = 1 << 15, S_IDENTIFIER = 1 << 16,
+	S_TRANSACTION = 1 << 17, S_REGS_INTR = 1 << 18, S_PHYS_ADDR = 1 << 19, S_AUX = 1 << 20,
+	S_CGROUP = 1 << 21, S_DATA_PAGE = 1 << 22, S_CODE_PAGE = 1 << 23,
+	S_WEIGHT_STRUCT = 1 << 24,
 };
 
 enum {	/* PERF_RECORD_AUX flags */
 	AUX_TRUNCATED = 1, AUX_OVERWRITE = 2, AUX_PARTIAL = 4, AUX_COLLISION = 8,
 	AUX_FORMAT = 0xff00, AUX_CS_RAW = 0x100,
+	AUX_SAMPLED = 1 << 16,		/* of ours: it came in a sample */
 };
 
 enum { AUXTRACE_PT = 1, AUXTRACE_CS_ETM = 3 };
@@ -49,14 +55,16 @@ enum {
 	E_CUT = 4, E_VERSION = 30, E_HEADER, E_ATTR, E_REC_SIZE, E_REC_CUT, E_UNCLOSED, E_DATA_SIZE,
 	E_NO_AUX, E_AUXTRACE_CUT, E_TRACE_TYPE, E_AUXINFO, E_TIME_CONV, E_ZSTD, E_FIELD, E_SAMPLE,
 	E_TRACING_DATA, E_LOST, E_FEATURE, E_MEMBER, E_NO_TRACE, E_TRACE_ID, E_CLOCKID, E_SPOOL,
-	E_AUX_FLAGS,
+	E_AUX_FLAGS, E_TWICE,
 };
 
 struct perf_attr {
 	uint32_t type;
 	uint64_t config, sample_type, read_format;
+	uint64_t branches, regs_user, regs_intr;	/* of these parts of a sample */
 	int32_t clockid;
 	bool sample_id_all, use_clockid;
+	bool inherit, on_exec;
 	uint8_t trailer;		/* bytes of the sample id at the end of other records */
 	const char *name;		/* "" if not known */
 };
@@ -87,6 +95,8 @@ struct perf_sample {
 	int32_t pid, tid, cpu;
 	const uint8_t *raw;		/* tracepoint data, NULL */
 	uint32_t raw_size;
+	const uint8_t *aux;		/* trace up to the sample, NULL */
+	uint64_t aux_size;
 	uint32_t body;			/* bytes of the record before the sample id */
 	const struct perf_attr *attr;	/* NULL: the id belongs to no attr */
 	bool bad;			/* record too short for what its attr promises */
@@ -115,9 +125,8 @@ struct perf_poke { uint64_t time, addr; const uint8_t *old, *new; uint16_t nold,
 
 struct perf_switch { uint64_t time; int32_t cpu, tid; uint8_t flags; };
 
-/* A growing array; @n elements of the size that the caller always gives. */
-struct perf_vec { void *v; size_t n, cap; };
-void *perf_push(struct perf_vec *a, size_t size);	/* zeroed slot or NULL */
+/* What was lost on a CPU, HWT_NONE: on one that is not told; what the events counted, of all. */
+struct perf_lost { uint64_t count, places, off; int32_t cpu; uint32_t file; bool samples; };
 
 struct perf {
 	struct capture *c;
@@ -133,24 +142,33 @@ struct perf {
 	uint16_t cpu_family;
 	uint8_t cpu_model, cpu_stepping;
 	/* pass 1 only */
-	struct perf_vec aux, chunks, pokes, switches;
+	struct vec aux, chunks, pokes, switches, lost, samples;
 	struct idmap hw_ids;		/* CPU to trace id, of AUX_OUTPUT_HW_ID */
+	struct idmap sampled;		/* CPU, or thread, to its last one of @samples */
+	uint64_t nsampled, overlap;	/* samples with trace; bytes that two of them had */
 	uint64_t *info;			/* AUXTRACE_INFO priv words */
 	const uint8_t *info_raw;	/* the same as bytes, for strings in them */
 	size_t ninfo;
 	uint32_t info_type;
 	bool have_info, have_switch, no_memory;
+	bool task_events, all_events;	/* the list of ids has events of one task, of all */
 	bool cpu_wide;			/* the schedule of all tasks was recorded */
 	uint64_t nrecs;			/* records of any type that could be read */
 	int64_t sched_switch;		/* tracepoint id, -1: not known */
 	size_t ncfgs;			/* in all buffers */
+	char **dirty;			/* names of dirty events, by type, then by attr; arena */
 };
+
+/* perf_sampled.c: the trace in a sample becomes a chunk and what an AUX record would say of it. */
+int perf_sampled(struct perf *pf, const struct perf_rec *r, const struct perf_sample *s);
+void perf_sampled_fact(struct perf *pf);
 
 /* perf_rec.c: records in order of the file, compressed ones opened */
 struct perf_walk {
 	const struct perf *pf;
 	size_t seg;
 	uint64_t pos;
+	uint64_t told;			/* of file_done_before() */
 	struct perf_zstd *z;
 	bool inner;
 	uint64_t outer_off;
@@ -180,6 +198,8 @@ size_t perf_zstd_left(const struct perf_zstd *z);	/* bytes of a record not yet w
 
 /* perf_attr.c */
 int perf_add_attr(struct perf *pf, const uint8_t *p, size_t n, struct cur *ids);
+void perf_id_index(struct perf *pf, struct cur *c);	/* the record's bytes behind its header */
+void perf_scope(struct perf *pf);	/* behind pass 1: whose events were recorded */
 /* @s from a record of any type; also the length of its body without the sample id. */
 void perf_sample(const struct perf *pf, const struct perf_rec *r, struct perf_sample *s);
 /* Body of @r behind its 8-byte header, without the sample id. */
@@ -213,7 +233,16 @@ int perf_pt_cfg(struct perf *pf, struct trace_buf *b);
 /* perf.c */
 int32_t perf_pid_of(const struct perf *pf, int32_t tid);
 
+/* perf_kernel.c */
+int perf_kernel(struct capture *c, struct hwt_stream **out, struct hwt_diag *diag);
+int perf_dirty_names(struct perf *pf);	/* once all attrs are known; 0 or -ENOMEM */
+const char *perf_dirty_name(const struct capture *c, const struct hwt_event *ev);
+size_t perf_dirty_text(const struct capture *c, const struct hwt_event *ev, char *buf, size_t n);
+int perf_dirty_field(const struct capture *c, const struct hwt_event *ev, const char *name,
+		     struct hwt_abi_value *v);
+
 /* perf_ev.c */
+#define PERF_FIRST_SAMPLE 0x10000u	/* rec.id of samples: from here on the attr's index */
 int perf_events(struct capture *c, struct hwt_stream **out, struct hwt_diag *diag);
 const char *perf_event_name(const struct capture *c, const struct hwt_event *ev);
 size_t perf_event_text(const struct capture *c, const struct hwt_event *ev, char *buf, size_t n);

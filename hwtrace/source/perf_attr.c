@@ -10,25 +10,6 @@
 /* perf_event_attr.read_format */
 enum { RF_ENABLED = 1, RF_RUNNING = 2, RF_ID = 4, RF_GROUP = 8, RF_LOST = 16 };
 
-void *perf_push(struct perf_vec *a, size_t size)
-{
-	char *p;
-
-	if (a->n == a->cap) {
-		size_t cap = a->cap ? a->cap * 2 : 64;
-
-		if (cap > SIZE_MAX / size)
-			return NULL;
-		p = realloc(a->v, cap * size);
-		if (!p)
-			return NULL;
-		a->v = p;
-		a->cap = cap;
-	}
-	p = (char *)a->v + a->n++ * size;
-	return memset(p, 0, size);
-}
-
 /*
  * The bit fields of an attr. A big-endian compiler puts the first one in the highest bit of the
  * first byte, so such a file has the bits of each byte in the other order.
@@ -65,10 +46,16 @@ int perf_add_attr(struct perf *pf, const uint8_t *p, size_t n, struct cur *ids)
 	bits = attr_bits(&c);
 	if (c.bad)
 		return -HWT_E_FORMAT;
-	cur_skip(&c, 44);
+	cur_skip(&c, 24);
+	a.branches = cur_u64(&c);
+	a.regs_user = cur_u64(&c);
+	cur_skip(&c, 4);
 	a.clockid = (int32_t)cur_u32(&c);
+	a.regs_intr = cur_u64(&c);
 	a.sample_id_all = bits >> 18 & 1;
 	a.use_clockid = bits >> 25 & 1;
+	a.inherit = bits >> 1 & 1;
+	a.on_exec = bits >> 12 & 1;
 	six = a.sample_type & (S_TID | S_TIME | S_ID | S_STREAM_ID | S_CPU | S_IDENTIFIER);
 	a.trailer = a.sample_id_all ? (uint8_t)(8 * __builtin_popcountll(six)) : 0;
 	if (pf->nattrs >= MAX_ATTRS)
@@ -85,6 +72,41 @@ int perf_add_attr(struct perf *pf, const uint8_t *p, size_t n, struct cur *ids)
 			return -ENOMEM;
 	pf->nattrs++;
 	return 0;
+}
+
+/*
+ * Only events of tasks begin when a program is executed: perf leaves that to the kernel where it
+ * starts the program and records no more than that. Its list of ids names the task of each event;
+ * with trace of a task it may record the switches of all.
+ */
+void perf_scope(struct perf *pf)
+{
+	bool inherit = true, on_exec = false;
+
+	for (size_t i = 0; i < pf->nattrs; i++) {
+		inherit = inherit && pf->attrs[i].inherit;
+		on_exec = on_exec || pf->attrs[i].on_exec;
+	}
+	if (on_exec || pf->task_events)
+		pf->c->scope.bits = HWT_SCOPE_TASKS | (inherit ? HWT_SCOPE_FORKS : 0) |
+			(pf->cpu_wide ? 0 : HWT_SCOPE_INSIDE);
+	if (on_exec || pf->task_events || pf->all_events)
+		pf->c->scope.bits |= HWT_SCOPE_STATED;
+}
+
+/* Entries of id, index, CPU and task. */
+void perf_id_index(struct perf *pf, struct cur *c)
+{
+	uint64_t n = cur_u64(c);
+
+	for (; n && cur_left(c) >= 32; n--) {
+		int64_t tid;
+
+		cur_skip(c, 24);
+		tid = (int64_t)cur_u64(c);
+		pf->task_events |= tid > 0;
+		pf->all_events |= tid == -1;
+	}
 }
 
 /* Least bytes behind the 8-byte header of a record of this type; the end of a name counts. */
@@ -109,17 +131,19 @@ static const struct perf_attr *attr_of(const struct perf *pf, uint64_t id)
 	return i == IDMAP_NONE ? NULL : &pf->attrs[i];
 }
 
-/* The sample id at the end, by the layout of @a; @c holds exactly its bytes. */
-static void trailer(struct cur *c, const struct perf_attr *a, struct perf_sample *s)
+/* The fields that stand together, in this order, in a sample and in the sample id of a record. */
+static void who_and_when(struct cur *c, uint64_t st, struct perf_sample *s)
 {
-	uint64_t st = a->sample_type;
-
 	if (st & S_TID) {
 		s->pid = (int32_t)cur_u32(c);
 		s->tid = (int32_t)cur_u32(c);
 	}
 	if (st & S_TIME)
 		s->time = cur_u64(c);
+}
+
+static void id_and_cpu(struct cur *c, uint64_t st, struct perf_sample *s)
+{
 	if (st & S_ID)
 		s->id = cur_u64(c);
 	if (st & S_STREAM_ID)
@@ -128,6 +152,15 @@ static void trailer(struct cur *c, const struct perf_attr *a, struct perf_sample
 		s->cpu = (int32_t)cur_u32(c);
 		cur_u32(c);
 	}
+}
+
+/* The sample id at the end, by the layout of @a; @c holds exactly its bytes. */
+static void trailer(struct cur *c, const struct perf_attr *a, struct perf_sample *s)
+{
+	uint64_t st = a->sample_type;
+
+	who_and_when(c, st, s);
+	id_and_cpu(c, st, s);
 	if (st & S_IDENTIFIER)
 		s->id = cur_u64(c);
 }
@@ -145,7 +178,66 @@ static bool skip_read(struct cur *c, uint64_t rf)
 	return !c->bad;
 }
 
-/* A sample as far as its raw data, in the order of perf_event.h; what follows is not needed. */
+static void skip_regs(struct cur *c, uint64_t mask)
+{
+	/* the word before says which registers the task has: none, 32 or 64 bits */
+	if (cur_u64(c))
+		cur_skip(c, 8 * (size_t)__builtin_popcountll(mask));
+}
+
+/* Entries of 24 bytes, behind a word where the event asks for one; and counters, a word each. */
+static bool skip_branches(struct cur *c, uint64_t what)
+{
+	const uint64_t hw_index = 1 << 17, counters = 1 << 19;
+	uint64_t nr = cur_u64(c);
+	size_t each = what & counters ? 32 : 24;
+
+	if (what & hw_index)
+		cur_u64(c);
+	if (nr > cur_left(c) / each)
+		return false;
+	cur_skip(c, (size_t)nr * each);
+	return !c->bad;
+}
+
+static bool skip_stack(struct cur *c)
+{
+	uint64_t n = cur_u64(c);
+
+	if (n > cur_left(c))
+		return false;
+	cur_skip(c, (size_t)n);
+	if (n)
+		cur_u64(c);
+	return !c->bad;
+}
+
+/* From behind the raw data to trace, which is last, in the order of perf_event.h. */
+static bool sample_aux(struct cur *c, const struct perf_attr *a, struct perf_sample *s)
+{
+	uint64_t st = a->sample_type, n;
+
+	if (st & S_BRANCHES && !skip_branches(c, a->branches))
+		return false;
+	if (st & S_REGS_USER)
+		skip_regs(c, a->regs_user);
+	if (st & S_STACK_USER && !skip_stack(c))
+		return false;
+	cur_skip(c, 8 * (size_t)(!!(st & (S_WEIGHT | S_WEIGHT_STRUCT)) + !!(st & S_DATA_SRC) +
+				 !!(st & S_TRANSACTION)));
+	if (st & S_REGS_INTR)
+		skip_regs(c, a->regs_intr);
+	cur_skip(c, 8 * (size_t)__builtin_popcountll(st & (S_PHYS_ADDR | S_CGROUP | S_DATA_PAGE |
+							   S_CODE_PAGE)));
+	n = cur_u64(c);
+	if (c->bad || n > cur_left(c))
+		return false;
+	s->aux = cur_take(c, (size_t)n);
+	s->aux_size = n;
+	return true;
+}
+
+/* A sample up to its raw data, in the order of perf_event.h; of the rest only trace is needed. */
 static bool sample_fields(struct cur *c, const struct perf_attr *a, struct perf_sample *s)
 {
 	uint64_t st = a->sample_type, nr;
@@ -154,22 +246,10 @@ static bool sample_fields(struct cur *c, const struct perf_attr *a, struct perf_
 		s->id = cur_u64(c);
 	if (st & S_IP)
 		s->ip = cur_u64(c);
-	if (st & S_TID) {
-		s->pid = (int32_t)cur_u32(c);
-		s->tid = (int32_t)cur_u32(c);
-	}
-	if (st & S_TIME)
-		s->time = cur_u64(c);
+	who_and_when(c, st, s);
 	if (st & S_ADDR)
 		s->addr = cur_u64(c);
-	if (st & S_ID)
-		s->id = cur_u64(c);
-	if (st & S_STREAM_ID)
-		cur_u64(c);
-	if (st & S_CPU) {
-		s->cpu = (int32_t)cur_u32(c);
-		cur_u32(c);
-	}
+	id_and_cpu(c, st, s);
 	if (st & S_PERIOD)
 		s->period = cur_u64(c);
 	if (c->bad || ((st & S_READ) && !skip_read(c, a->read_format)))
@@ -184,7 +264,7 @@ static bool sample_fields(struct cur *c, const struct perf_attr *a, struct perf_
 		s->raw_size = cur_u32(c);
 		s->raw = cur_take(c, s->raw_size);
 	}
-	return !c->bad;
+	return !c->bad && (!(st & S_AUX) || sample_aux(c, a, s));
 }
 
 /* Place of the id in a sample of @a: only what may stand before it. */

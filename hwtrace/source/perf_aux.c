@@ -8,6 +8,8 @@
 #include "perf.h"
 
 /*
+ * Longer than other files: one run over offsets makes all of it.
+ *
  * From AUX and AUXTRACE records to trace buffers. AUX offsets count all bytes that a buffer ever
  * took, so they name every byte: chunks (AUXTRACE, the bytes) and AUX records (what the kernel said
  * of them) are joined by offset, never by order in the file.
@@ -361,6 +363,19 @@ static void aux_flags(struct build *b, const struct perf_aux *a)
 		flag_note(pf, E_AUX_FLAGS, a, "trace has gaps inside (partial)");
 }
 
+/*
+ * The record is written when the unit has stopped, before it starts again, but for a sample. A sink
+ * that several CPUs share, and one that is overwritten, may give older bytes later.
+ */
+static int add_mark(struct run *r, const struct perf_aux *a, uint64_t end)
+{
+	const bool after = r->last && r->last->framing == FRAMING_NONE &&
+		!r->b->pf->nsampled && !(a->flags & AUX_OVERWRITE);
+
+	return !r->last || r->aux != a || a->time == HWT_TIME_UNKNOWN ? 0 :
+		capture_add_mark(r->b->pf->c, r->last, end, a->time, after);
+}
+
 /* One AUX record; *pos is the offset up to which everything is done. */
 static int add_aux(struct run *r, const struct perf_aux *a, uint64_t *pos)
 {
@@ -378,11 +393,15 @@ static int add_aux(struct run *r, const struct perf_aux *a, uint64_t *pos)
 	}
 	if (a->flags & AUX_COLLISION)
 		lose(&r->h, HWT_GAP_COLLISION, 0);
+	if (a->flags & AUX_SAMPLED)
+		lose(&r->h, HWT_GAP_AUX_LOST, 0);
 	if (a->flags & AUX_PARTIAL && pf->info_type == AUXTRACE_CS_ETM)
 		lose(&r->h, HWT_GAP_AUX_LOST, 0);
 	if (!rc && end > *pos) {
 		rc = add_range(r, *pos, end, a);
 		*pos = end;
+		if (!rc)
+			rc = add_mark(r, a, end);
 	}
 	/* after it the unit was started again: whatever follows does not continue it */
 	if (a->flags & AUX_TRUNCATED)
@@ -574,6 +593,8 @@ int perf_make_bufs(struct perf *pf, struct hwt_diag *diag)
 		diag_set(diag, rc, 3, pf->c->path, HWT_NO_OFF, "out of memory");
 	else
 		rc = finish_spool(&b, diag);
+	if (pf->nsampled)
+		perf_sampled_fact(pf);
 	if (b.truncated || b.partial || b.collisions)
 		capture_fact(pf->c, "aux records", "%" PRIu64 " truncated, %" PRIu64 " partial, %"
 			     PRIu64 " with collision", b.truncated, b.partial, b.collisions);

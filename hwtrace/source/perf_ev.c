@@ -11,10 +11,10 @@
 
 /*
  * The kernel's records as events, in order of the file. rec.data is the whole record, header
- * included, but for MAP events; rec.id is its type, for samples the attr's index from SAMPLE_ID on.
+ * included, but for MAP events; rec.id is its type, for samples the attr's index from
+ * PERF_FIRST_SAMPLE on.
  */
 
-#define SAMPLE_ID 0x10000u
 #define MAX_MAPS 64		/* MAP events in one call */
 
 struct ev_stream {
@@ -122,7 +122,7 @@ static void fill(struct ev_stream *es, const struct perf_rec *r, struct hwt_even
 	case REC_SAMPLE:
 		if (!sched_event(pf, &s, ev))
 			record(ev, HWT_EV_RECORD, r, s.attr ?
-			       SAMPLE_ID + (uint32_t)(s.attr - pf->attrs) : r->type);
+			       PERF_FIRST_SAMPLE + (uint32_t)(s.attr - pf->attrs) : r->type);
 		return;
 	}
 	record(ev, HWT_EV_RECORD, r, r->type);
@@ -189,8 +189,8 @@ const char *perf_event_name(const struct capture *c, const struct hwt_event *ev)
 		return "sched_switch";
 	if (ev->type != HWT_EV_RECORD && ev->type != HWT_EV_MAP && ev->type != HWT_EV_TASK)
 		return NULL;
-	if (ev->u.rec.id >= SAMPLE_ID && ev->u.rec.id - SAMPLE_ID < pf->nattrs) {
-		a = &pf->attrs[ev->u.rec.id - SAMPLE_ID];
+	if (ev->u.rec.id >= PERF_FIRST_SAMPLE && ev->u.rec.id - PERF_FIRST_SAMPLE < pf->nattrs) {
+		a = &pf->attrs[ev->u.rec.id - PERF_FIRST_SAMPLE];
 		if (a->type == PERF_TYPE_TP && pf->fmt && a->config <= UINT32_MAX)
 			name = trace_fmt_name(pf->fmt, (uint32_t)a->config);
 		return name ? name : a->name[0] ? a->name : "sample";
@@ -316,7 +316,7 @@ static void sample_text(const struct perf *pf, struct text *o, const struct perf
 	    s->attr->config <= UINT32_MAX &&
 	    trace_fmt_name(pf->fmt, (uint32_t)s->attr->config)) {
 		o->len = trace_fmt_text(pf->fmt, (uint32_t)s->attr->config, s->raw, s->raw_size,
-					o->buf, o->size);
+					NULL, o->buf, o->size);
 		return;
 	}
 	if (!s->attr)
@@ -352,7 +352,7 @@ size_t perf_event_text(const struct capture *c, const struct hwt_event *ev, char
 			 " path=%s", m->pid, m->addr, m->size, m->file_off, m->path);
 		break;
 	case HWT_EV_TASK: case HWT_EV_RECORD:
-		r.type = ev->u.rec.id >= SAMPLE_ID ? REC_SAMPLE : ev->u.rec.id;
+		r.type = ev->u.rec.id >= PERF_FIRST_SAMPLE ? REC_SAMPLE : ev->u.rec.id;
 		perf_sample(pf, &r, &s);
 		body = perf_body(pf, &r, &s);
 		if (r.type == REC_SAMPLE)

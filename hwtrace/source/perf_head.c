@@ -27,6 +27,16 @@ static int bad_header(struct hwt_diag *d, const struct file *f, uint64_t off, co
 			what, v);
 }
 
+/* What can be an offset at all is most often that of a file that was cut. */
+static int outside(struct hwt_diag *d, const struct file *f, uint64_t off, const char *what,
+		   uint64_t v)
+{
+	if (v > INT64_MAX)
+		return bad_header(d, f, off, "offset", v);
+	return diag_set(d, -HWT_E_FORMAT, E_CUT, f->path, off, "%s should begin at %" PRIu64
+			", the file ends at %" PRIu64, what, v, f->size);
+}
+
 static int add_seg(struct perf *pf, const struct file *f, uint64_t off, uint64_t end)
 {
 	struct perf_seg *v = realloc(pf->segs, (pf->nsegs + 1) * sizeof(*v));
@@ -44,7 +54,7 @@ static int read_attrs(struct perf *pf, const struct file *f, uint64_t attr_size,
 	struct notes *ns = &pf->c->notes;
 
 	if (off > f->size)
-		return bad_header(diag, f, 24, "offset of the attributes", off);
+		return outside(diag, f, 24, "the attributes", off);
 	if (size > f->size - off) {
 		notes_add(ns, HWT_NOTE_CUT, E_HEADER, f->path, 32,
 			  "attributes need %" PRIu64 " bytes, %" PRIu64 " are there", size,
@@ -72,6 +82,21 @@ static int read_attrs(struct perf *pf, const struct file *f, uint64_t attr_size,
 	return 0;
 }
 
+static bool has_feature(const struct perf *pf, unsigned i)
+{
+	return pf->feature_bits[i / 64] >> (i % 64) & 1;
+}
+
+/* What a cut inside the data takes with it. */
+static const char *behind_data(const struct perf *pf)
+{
+	if (has_feature(pf, F_TRACING_DATA))
+		return "; the formats of events, which stand behind it, are missing, too, so "
+			"tracepoints have no fields";
+	return has_feature(pf, F_EVENT_DESC) ? "; machine, build-ids and names of events, which "
+		"stand behind it, are missing, too" : "";
+}
+
 /* The data section, as far as it is there. */
 static int data_section(struct perf *pf, const struct file *f, uint64_t off, uint64_t size,
 			struct hwt_diag *diag)
@@ -80,7 +105,7 @@ static int data_section(struct perf *pf, const struct file *f, uint64_t off, uin
 	uint64_t left;
 
 	if (off > f->size)
-		return bad_header(diag, f, 40, "offset of the data", off);
+		return outside(diag, f, 40, "the data", off);
 	left = f->size - off;
 	if (!size && left) {
 		notes_add(ns, HWT_NOTE_CUT, E_UNCLOSED, f->path, 48,
@@ -90,7 +115,8 @@ static int data_section(struct perf *pf, const struct file *f, uint64_t off, uin
 		size = left;
 	} else if (size > left) {
 		notes_add(ns, HWT_NOTE_CUT, E_DATA_SIZE, f->path, 48,
-			  "data section of %" PRIu64 " bytes, %" PRIu64 " are there", size, left);
+			  "data section of %" PRIu64 " bytes, %" PRIu64 " are there%s", size, left,
+			  behind_data(pf));
 		memset(pf->feature_bits, 0, sizeof(pf->feature_bits));
 		size = left;
 	}
@@ -154,7 +180,7 @@ void perf_features(struct perf *pf, const struct file *f)
 	for (unsigned i = 0; i < 256; i++) {
 		uint64_t off, size;
 
-		if (!(pf->feature_bits[i / 64] >> (i % 64) & 1))
+		if (!has_feature(pf, i))
 			continue;
 		off = cur_u64(&c);
 		size = cur_u64(&c);

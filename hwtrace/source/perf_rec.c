@@ -44,7 +44,7 @@ static void next_seg(struct perf_walk *w)
 	w->inner = false;
 	w->seg++;
 	if (w->seg < w->pf->nsegs)
-		w->pos = w->pf->segs[w->seg].off;
+		w->pos = w->told = w->pf->segs[w->seg].off;
 }
 
 /* The header at w->pos. False (and the segment is left) if there is no usable record. */
@@ -166,6 +166,7 @@ int perf_next(struct perf_walk *w, struct perf_rec *r)
 			next_seg(w);
 			continue;
 		}
+		file_done_before(pf->segs[w->seg].f, 0, w->pos, &w->told);
 		w->pos += r->size;
 		if (r->type == REC_COMPRESSED || r->type == REC_COMPRESSED2) {
 			rc = open_slice(w, r);

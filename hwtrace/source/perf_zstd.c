@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include "perf.h"
+#include "unpack.h"
 
 #define OUT_SIZE (256 * 1024)	/* bytes; holds the largest record (65,535) several times */
 #define WINDOW_LOG 27		/* the format's own default limit: 128 MiB, used only if declared */
@@ -140,4 +141,11 @@ int perf_zstd_record(struct perf_zstd *z, bool swap, const uint8_t **p, uint32_t
 		if (rc <= 0)
 			return rc;
 	}
+}
+
+int unpack_zstd(void *dst, size_t n, const void *src, size_t m)
+{
+	size_t got = ZSTD_decompress(dst, n, src, m);
+
+	return ZSTD_isError(got) || got != n ? -HWT_E_FORMAT : 0;
 }

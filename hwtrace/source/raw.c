@@ -237,7 +237,7 @@ int raw_read_pt(struct capture *c, struct file *f, const struct raw_config *cfg,
 		return diag_set(diag, -EINVAL, 85, NULL, HWT_NO_OFF,
 				"--cpu %.60s: must be family/model[/stepping]", cfg->cpu);
 	if (time_map_valid(&c->tsc))
-		c->clock = "tsc";
+		capture_base(c, "tsc");
 	if (g->r.pt.mtc_freq && !g->r.pt.cpuid_15_eax)
 		notes_add(&c->notes, HWT_NOTE_INFO, 85, cfg->ini.file, HWT_NO_OFF,
 			  "mtc_freq without cpuid_0x15_eax and _ebx: MTC packets give no time");

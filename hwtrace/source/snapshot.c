@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Snapshot directories of OpenCSD and DS-5: the descriptions, and what they say together. Longer
+ * than other files: every rule looks at the same tables of devices, buffers and links.
+ */
 #include "snapshot.h"
 
 #include <errno.h>
@@ -509,16 +513,9 @@ static void set_clock(struct snap *s)
 		return;
 	}
 	capture_fact(s->c, "timestamp frequency", "%" PRIu64 " Hz", f);
-	for (unsigned shift = 0; shift < 32; shift++) {
-		uint64_t n = 1000000000ull << shift;
-
-		if (n % f || n / f > UINT32_MAX)
-			continue;
-		s->c->tsc = (struct time_map){ .mult = (uint32_t)(n / f),
-			.shift = (uint16_t)shift };
-		s->c->clock = "coresight";
+	if (!time_map_exact(&s->c->tsc, f) && !capture_hz(s->c, f))
 		return;
-	}
+	capture_base(s->c, "coresight");
 }
 
 /* "Cortex-A7, Cortex-A15": each type once. */
