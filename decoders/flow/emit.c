@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Longer than other files: what waits for an edge, and in which order, is one thing. */
 #include "emit.h"
 
 #include <errno.h>
@@ -34,6 +35,8 @@ int emit_init(struct emit *e, const struct flow_args *a, struct hwt_flow_stats *
 	e->want.addrs = copy(w->addrs, w->naddrs, sizeof(*w->addrs));
 	e->want.cpus = copy(w->cpus, w->ncpus, sizeof(*w->cpus));
 	e->want.tids = copy(w->tids, w->ntids, sizeof(*w->tids));
+	e->fold.on = w->level == HWT_LEVEL_CALLS && !w->unfolded && !w->ranges;
+	e->counts = w->level == HWT_LEVEL_CALLS && (w->unfolded || w->ranges);
 	e->narrow = w->naddrs || w->ncpus || w->ntids || w->time_lo ||
 		w->time_hi != HWT_TIME_UNKNOWN;
 	e->cpus = calloc(ncpus, sizeof(*e->cpus));
@@ -87,8 +90,8 @@ static bool want_cpu(const struct hwt_interest *w, const struct hwt_event *ev)
 
 static bool want_task(const struct hwt_interest *w, int32_t pid, int32_t tid)
 {
-	return (pid == HWT_NONE && tid == HWT_NONE) || one_of(w->tids, w->ntids, tid) ||
-		one_of(w->tids, w->ntids, pid);
+	return (pid == HWT_NONE && tid == HWT_NONE) ||
+		one_of(w->tids, w->ntids, tid != HWT_NONE ? tid : pid);
 }
 
 /* An event whose owner or place is not known passes: it may be one that was asked for. */
@@ -158,6 +161,11 @@ static bool hide_hole(struct emit *e, const struct hwt_event *ev)
 	return other;
 }
 
+static bool is_news(const struct emit *e, const struct hwt_event *ev)
+{
+	return ev->time != HWT_TIME_UNKNOWN && (ev->time != e->told || ev->cpu != e->told_cpu);
+}
+
 static void push(struct emit *e, const struct hwt_event *ev)
 {
 	/* never for a backend that keeps to emit_room() */
@@ -165,16 +173,9 @@ static void push(struct emit *e, const struct hwt_event *ev)
 		return;
 	if (wanted(e, ev)) {
 		e->ring[e->head++ % EMIT_RING] = *ev;
-	} else if (ev->time != HWT_TIME_UNKNOWN &&
-		   (ev->time != e->told || ev->cpu != e->told_cpu)) {
+	} else if (is_news(e, ev)) {
 		/* a time that was reached bounds what came before, wanted or not */
-		e->ring[e->head++ % EMIT_RING] = (struct hwt_event){
-			.type = HWT_EV_NONE, .time = ev->time,
-			.span = ev->type == HWT_EV_SCHED_SWITCH ? FLOW_REACH_UNKNOWN :
-				HWT_SPAN_UNKNOWN,
-			.clock = ev->clock, .cpu = ev->cpu, .pid = HWT_NONE, .tid = HWT_NONE,
-			.src = ev->src, .off = ev->off,
-		};
+		e->ring[e->head++ % EMIT_RING] = fold_reached(ev);
 	} else {
 		return;
 	}
@@ -239,7 +240,12 @@ static void settle(struct emit *e, struct emit_cpu *c, uint64_t to)
 
 	if (p->type == HWT_EV_NONE)
 		return;
-	if (!is_edge(p) || !(p->flags & HWT_F_TAIL) || tail_call(e, p, to)) {
+	if (c->has_before && (c->before.type != HWT_EV_NONE || is_news(e, &c->before)))
+		push(e, &c->before);
+	c->has_before = false;
+	if (p->type == HWT_EV_ASPACE) {
+		push(e, p);
+	} else if (!is_edge(p) || !(p->flags & HWT_F_TAIL) || tail_call(e, p, to)) {
 		*target(p) = to;
 		push(e, p);
 	}
@@ -251,12 +257,106 @@ static void settle(struct emit *e, struct emit_cpu *c, uint64_t to)
 
 static void hold(struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
 {
-	if (c->pending.type != HWT_EV_NONE && c->nheld == EMIT_HELD)
+	if (c->pending.type == HWT_EV_ASPACE || c->nheld == EMIT_HELD)
 		settle(e, c, HWT_NO_ADDR);
 	if (c->pending.type == HWT_EV_NONE)
 		push(e, ev);
 	else
 		c->held[c->nheld++] = *ev;
+}
+
+/* Of one owner and level, and telling the same of them. */
+static bool same_kind(const struct hwt_event *a, const struct hwt_event *b)
+{
+	return a->type == b->type && a->pid == b->pid && a->tid == b->tid &&
+		a->u.aspace.el == b->u.aspace.el && a->u.aspace.valid == b->u.aspace.valid;
+}
+
+static bool same_context(const struct hwt_event *a, const struct hwt_event *b)
+{
+	return same_kind(a, b) && a->u.aspace.id == b->u.aspace.id &&
+		a->u.aspace.vmid == b->u.aspace.vmid && a->u.aspace.secure == b->u.aspace.secure;
+}
+
+/* Where a level above the user's may have been left, that it is still in force is news. */
+static void doubt_level(struct emit_cpu *c)
+{
+	if ((c->context.u.aspace.valid & 4) && c->context.u.aspace.el)
+		c->context.type = HWT_EV_NONE;
+	if ((c->earlier.u.aspace.valid & 4) && c->earlier.u.aspace.el)
+		c->earlier.type = HWT_EV_NONE;
+}
+
+/* Behind another owner's events the same context is the proof that it changed back. */
+static void note_owner(struct emit_cpu *c, const struct hwt_event *ev)
+{
+	if (ev->pid == c->context.pid && ev->tid == c->context.tid)
+		return;
+	c->context.type = HWT_EV_NONE;
+	c->earlier.type = HWT_EV_NONE;
+}
+
+static void tell_time(struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
+{
+	struct hwt_event time = fold_reached(ev);
+
+	if (is_news(e, ev))
+		hold(e, c, &time);
+}
+
+/* The context in which nothing ran yet, NULL: none. */
+static struct hwt_event *idle_context(struct emit_cpu *c)
+{
+	struct hwt_event *last = c->nheld ? &c->held[c->nheld - 1] : &c->pending;
+
+	return last->type == HWT_EV_ASPACE ? last : NULL;
+}
+
+/* @ev instead of @idle, whose time stays unless an earlier one bounds what came before. */
+static void replace_context(struct emit *e, struct emit_cpu *c, struct hwt_event *idle,
+			    const struct hwt_event *ev)
+{
+	struct hwt_event time = fold_reached(idle);
+
+	if (idle == &c->pending) {
+		if (is_news(e, idle))
+			push(e, &time);
+	} else if (is_news(e, idle) && c->nheld < EMIT_HELD &&
+		   !(c->nheld > 1 && idle[-1].type == HWT_EV_NONE)) {
+		*idle = time;
+		idle = &c->held[c->nheld++];
+	}
+	*idle = *ev;
+	c->context = *ev;
+}
+
+/*
+ * A context that repeats is not told, and of those that follow one another with nothing between
+ * only the first, which may be the first proof of who runs, and the last.
+ */
+static void context(struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
+{
+	struct hwt_event *idle = idle_context(c);
+
+	if (c->has_before && same_context(ev, &c->earlier)) {
+		c->context = c->earlier;
+		c->before = fold_reached(&c->before);
+		tell_time(e, c, ev);
+	} else if (same_context(ev, &c->context)) {
+		tell_time(e, c, ev);
+	} else if (idle && same_kind(idle, ev) && c->in_run) {
+		replace_context(e, c, idle, ev);
+	} else {
+		c->in_run = idle && same_kind(idle, ev);
+		c->earlier = c->context;
+		c->context = *ev;
+		if (c->pending.type == HWT_EV_ASPACE)
+			settle(e, c, HWT_NO_ADDR);
+		if (c->pending.type == HWT_EV_NONE)
+			c->pending = *ev;
+		else
+			hold(e, c, ev);
+	}
 }
 
 /* "br x30": the architecture calls it a jump, but hand-written code returns with it. */
@@ -289,6 +389,7 @@ static void edge_of(const struct emit *e, struct emit_cpu *c, const struct hwt_e
 	case HWT_INSN_FAR_RETURN:
 		type = HWT_EV_RETURN;
 		flags = HWT_F_INTR;
+		doubt_level(c);
 		break;
 	case HWT_INSN_JUMP:
 	case HWT_INSN_IJUMP:
@@ -321,7 +422,10 @@ void emit_range(struct emit *e, unsigned slot, const struct hwt_event *ev)
 	if (e->want.level == HWT_LEVEL_HOLES || slot >= e->ncpus)
 		return;
 	if (e->want.level == HWT_LEVEL_CALLS) {
+		note_owner(&e->cpus[slot], ev);
 		settle(e, &e->cpus[slot], ev->u.range.first);
+		if (e->want.ranges)
+			push(e, ev);
 		if (!(ev->flags & HWT_F_DOUBT))
 			edge_of(e, &e->cpus[slot], ev);
 		return;
@@ -349,17 +453,76 @@ static uint64_t flow_at(const struct hwt_event *ev)
 /* @ev ends what waits in @c, and waits itself if it does not say where the flow goes on. */
 static void end_pending(struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
 {
-	bool handler = c->pending.type == HWT_EV_EXCEPTION;
-	struct hwt_event copy = *ev;
+	bool handler = c->pending.type == HWT_EV_EXCEPTION, has_before = false;
+	struct hwt_event copy = *ev, before, *idle = idle_context(c);
+	bool waits = (ev->type == HWT_EV_ON || ev->type == HWT_EV_ERET ||
+		      ev->type == HWT_EV_EXCEPTION) && *target(&copy) == HWT_NO_ADDR;
 
+	/* nothing ran in a context between an exception and where tracing starts again */
+	if (waits && ev->type == HWT_EV_ON && idle) {
+		before = *idle;
+		has_before = true;
+		if (idle == &c->pending)
+			idle->type = HWT_EV_NONE;
+		else
+			c->nheld--;
+	}
 	/* the place where tracing stops or is interrupted again is not the handler's start */
 	settle(e, c, handler && ev->type != HWT_EV_GAP && ev->type != HWT_EV_NOPATH ?
 	       HWT_NO_ADDR : flow_at(ev));
-	if ((ev->type == HWT_EV_ON || ev->type == HWT_EV_ERET ||
-	     ev->type == HWT_EV_EXCEPTION) && *target(&copy) == HWT_NO_ADDR)
+	if (waits)
 		c->pending = copy;
 	else
 		push(e, ev);
+	c->has_before = has_before;
+	if (has_before)
+		c->before = before;
+}
+
+/* Cycles for which there is no place: where the last ones are, some were not counted. */
+static void lose_count(struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
+{
+	struct hwt_event lost = *ev;
+	unsigned i = c->nheld;
+
+	lost.type = HWT_EV_CYCLES;
+	lost.u.value.what = HWT_CYCLES_BEHIND;
+	lost.time = c->pending.time;
+	while (i && c->held[i - 1].type != HWT_EV_CYCLES &&
+	       c->held[i - 1].type != HWT_EV_TIMESTAMP)
+		i--;
+	if (!i) {
+		push(e, &lost);
+		return;
+	}
+	lost.time = c->held[i - 1].time;
+	c->held[i - 1] = lost;
+}
+
+/*
+ * Timestamps and cycles between them, at HWT_LEVEL_CALLS for those who make times of them: each
+ * stays behind the edge that it came after. A context waits for what runs in it, and nothing may
+ * come between.
+ */
+static void count(struct emit *e, struct emit_cpu *c, const struct hwt_event *ev)
+{
+	struct hwt_event *last = c->nheld ? &c->held[c->nheld - 1] : &c->pending;
+	bool before = ev->type == HWT_EV_CYCLES && ev->u.value.what == HWT_CYCLES_BEFORE &&
+		ev->u.value.value;
+
+	if (!e->counts)
+		return;
+	if (c->pending.type == HWT_EV_NONE) {
+		push(e, ev);
+	} else if (before && last->type == HWT_EV_CYCLES && last->u.value.value &&
+		   last->u.value.what == HWT_CYCLES_BEFORE &&
+		   last->u.value.trace_id == ev->u.value.trace_id) {
+		last->u.value.value += ev->u.value.value;
+	} else if (last->type != HWT_EV_ASPACE && c->nheld < EMIT_HELD) {
+		c->held[c->nheld++] = *ev;
+	} else if (ev->type == HWT_EV_CYCLES) {
+		lose_count(e, c, ev);
+	}
 }
 
 void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev)
@@ -381,7 +544,14 @@ void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev)
 		return;
 	}
 	c = &e->cpus[slot];
+	if (ev->type != HWT_EV_NONE)
+		note_owner(c, ev);
+	if (ev->type == HWT_EV_ON || ev->type == HWT_EV_ERET)
+		doubt_level(c);
 	switch (ev->type) {
+	case HWT_EV_ASPACE:
+		context(e, c, ev);
+		break;
 	case HWT_EV_GAP:
 	case HWT_EV_OFF:
 	case HWT_EV_ON:
@@ -391,16 +561,27 @@ void emit_event(struct emit *e, unsigned slot, const struct hwt_event *ev)
 		break;
 	case HWT_EV_ERET:
 		/* behind the instruction that made it, it says the same */
-		if (is_edge(&c->pending))
+		if (c->pending.type == HWT_EV_RETURN && c->pending.flags & HWT_F_INTR)
+			tell_time(e, c, ev);
+		else if (is_edge(&c->pending))
 			hold(e, c, ev);
 		else
 			end_pending(e, c, ev);
 		break;
-	case HWT_EV_NONE:
-	case HWT_EV_ASPACE:
 	case HWT_EV_TX:
+		tell_time(e, c, ev);
+		break;
+	case HWT_EV_CYCLES:
+	case HWT_EV_TIMESTAMP:
+		count(e, c, ev);
+		break;
+	case HWT_EV_NONE:
 	case HWT_EV_SCHED_SWITCH:
 		hold(e, c, ev);
+		break;
+	case HWT_EV_TRIGGER:
+		if (ev->u.value.what == HWT_TRIGGER_STOP)
+			hold(e, c, ev);
 		break;
 	}
 }
@@ -410,14 +591,21 @@ void emit_flush(struct emit *e)
 	for (unsigned i = 0; i < e->ncpus; i++)
 		settle(e, &e->cpus[i], HWT_NO_ADDR);
 	show_hidden(e);
+	e->ended = true;
 }
 
 int emit_take(struct emit *e, struct hwt_event *out, int max)
 {
 	int n = 0;
 
-	while (n < max && e->head != e->tail) {
-		out[n] = e->ring[e->tail++ % EMIT_RING];
+	while (n < max) {
+		if (!fold_take(&e->fold, &out[n])) {
+			if (e->head != e->tail)
+				fold_put(&e->fold, &e->ring[e->tail++ % EMIT_RING]);
+			else if (!e->ended || !fold_end(&e->fold))
+				break;
+			continue;
+		}
 		e->stats->events += out[n++].type != HWT_EV_NONE;
 	}
 	return n;

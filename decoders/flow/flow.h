@@ -3,6 +3,8 @@
 #define HWT_FLOW_FLOW_H
 
 /* Trace bytes and code to events. One stream per trace buffer. */
+#include <stdbool.h>
+
 #include <hwtrace/decode.h>
 #include <hwtrace/packet.h>
 #include <hwtrace/stream.h>
@@ -25,15 +27,17 @@ struct flow_args {
 /*
  * Every flow stream starts with this, so that its work can be asked for.
  *
- * @time of its events is a true lower bound. @span is not the upper one, which flow can not know
- * yet, but how far the event reaches at least: the time in force at the last packet that proves
- * it. The first later time of the same CPU that is past time + span is an upper bound;
- * HWT_SPAN_UNKNOWN is 0. correlate/bound.c makes the real span of it.
+ * @time of its events is a true lower bound. With @bounded time + @span is the upper one, where it
+ * is known; else that of a later event is (not of a switch). Without, @span is how far the event
+ * reaches at least: the time in force at the last packet that proves it. The first later time of
+ * the same CPU that is past time + span is an upper bound; HWT_SPAN_UNKNOWN is 0.
+ * correlate/bound.c makes the real span of it.
  */
-#define FLOW_REACH_UNKNOWN	(HWT_SPAN_UNKNOWN - 1)	/* no packet proves its end */
+#define FLOW_REACH_UNKNOWN	(HWT_SPAN_UNKNOWN - 1)	/* nothing bounds it, and it nothing */
 struct flow_stream {
 	struct hwt_stream s;
 	struct hwt_flow_stats stats;
+	bool bounded;
 };
 
 int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_diag *diag);
@@ -60,6 +64,8 @@ int packets_ocsd_new(struct hwt_packets **out, const struct flow_args *a, struct
 
 /* "libipt 2.0.5", "OpenCSD 1.3.3": of the library in use. Static. */
 const char *flow_ipt_version(void);
+/* libipt's words for an error code of a hole, NULL if it is none. Static. */
+const char *flow_ipt_error(int32_t code);
 const char *flow_ocsd_version(void);
 
 #endif

@@ -109,6 +109,7 @@ static void open_run(struct flow_ipt *f)
 		f->error = -ENOMEM;
 		return;
 	}
+	ipt_time_run(&f->t, ipt_span(f), f->seg.begin, f->seg.end);
 	f->psb_from = f->tsc_from = 1;	/* nothing is known of the run */
 	f->psb = f->tsc_at = 0;
 	ipt_sync_at(f, f->seg.begin);
@@ -141,6 +142,9 @@ static void doubts(struct flow_ipt *f)
 		note(f, IPT_NOTED_CUT, HWT_NOTE_WARN, 124, ipt_span(f)->file_off + f->seg.cut_cyc,
 		     "this CYC may be one that an overflow cut (erratum SKD007), as the CPU is "
 		     "not known");
+	if (f->seg.back != HWT_NO_OFF)
+		note(f, IPT_NOTED_BACK, HWT_NOTE_WARN, 196, ipt_span(f)->file_off + f->seg.back,
+		     "this TSC packet is zero or before the one that it follows");
 }
 
 static void step_seg(struct flow_ipt *f)
@@ -169,7 +173,7 @@ static void all_used(struct flow_ipt *f)
 {
 	struct hwt_event ev;
 
-	ipt_time_packet(&f->t, ipt_span(f), f->seg.end, ipt_at(f), false);
+	ipt_time_packet(&f->t, ipt_span(f), ipt_at(f));
 	ipt_time_not_before(&f->t, f->t.sent);
 	ev = ipt_event(f, HWT_EV_NONE, ipt_at(f));
 	emit_event(&f->emit, 0, &ev);
@@ -260,6 +264,10 @@ static int ipt_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 		return f->error;
 	if (f->state == AT_END)
 		return 0;
+	if (emit_waits(&f->emit)) {
+		*ev = fold_reached(emit_waits(&f->emit));
+		return 1;
+	}
 	*ev = ipt_event(f, HWT_EV_NONE, f->dec ? ipt_at(f) : 0);
 	return 1;
 }
@@ -286,23 +294,30 @@ int flow_ipt_new(struct hwt_stream **out, const struct flow_args *a, struct hwt_
 	if (!f)
 		return diag_set(diag, -ENOMEM, 3, NULL, HWT_NO_OFF, "out of memory");
 	f->fs.s.ops = &ipt_ops;
+	f->fs.bounded = true;
 	f->fs.s.name = a->buf->name;
 	f->buf = a->buf;
 	f->image = a->image;
 	f->src = a->src;
 	f->notes = a->notes;
-	f->timed = a->want->level > HWT_LEVEL_HOLES;
-	ipt_time_init(&f->t, a->tsc && time_map_valid(a->tsc) ? a->tsc : NULL);
+	f->rewritten = image_is_rewritten(a->image);
+	/* which code ran is asked for an interval, at each level */
+	f->timed = a->want->level > HWT_LEVEL_HOLES || f->rewritten;
+	f->calm_from = f->calm_until = 0;
+	f->differs = HWT_NO_ADDR;
+	ipt_time_init(&f->t, a->tsc && time_map_valid(a->tsc) ? a->tsc : NULL,
+		      a->buf->ncfgs ? &a->buf->cfgs[0] : NULL);
 	rc = emit_init(&f->emit, a, &f->fs.stats, 1);
 	if (!rc)
-		rc = ipt_lib_new(&f->lib, a->buf->ncfgs ? &a->buf->cfgs[0] : NULL, f->timed,
-				 ipt_read_code, f);
+		rc = ipt_lib_new(&f->lib, a->buf->ncfgs ? &a->buf->cfgs[0] : NULL, ipt_read_code,
+				 f);
 	if (rc < 0) {
 		ipt_close(&f->fs.s);
 		return diag_set(diag, rc, rc == -ENOMEM ? 3 : 0, NULL, HWT_NO_OFF, "%s",
 				rc == -ENOMEM ? "out of memory" : "no valid interest");
 	}
 	ipt_owner_init(&f->owner, a->machine, a->buf);
+	f->guessed = HWT_TIME_UNKNOWN;
 	*out = &f->fs.s;
 	return 0;
 }

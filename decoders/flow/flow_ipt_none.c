@@ -14,3 +14,8 @@ const char *flow_ipt_version(void)
 {
 	return "no libipt (Intel PT as packets only)";
 }
+
+const char *flow_ipt_error(int32_t code)
+{
+	return NULL;
+}

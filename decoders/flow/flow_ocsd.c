@@ -145,11 +145,9 @@ static void eot_step(struct flow *f)
 static void span_begin(struct flow *f, const struct trace_span *sp)
 {
 	csothers_lost(&f->others, sp);
-	f->env.when = sp->time;
-	if (!++f->proof.version)	/* the code is that of another time */
-		f->proof.version = 1;
 	for (unsigned i = 0; i < f->ndecs; i++) {
 		src_span(&f->decs[i].s, sp, f->buf);
+		when_span(&f->decs[i].when, &f->decs[i].s, sp->pos, sp->time);
 		csdec_code_changed(&f->decs[i]);
 	}
 }
@@ -208,6 +206,8 @@ static void step(struct flow *f)
 		span_begin(f, pc.span);
 		break;
 	case FEED_DATA:
+		if (pc.id < CSDEC_IDS)
+			csothers_known(&f->others);
 		take_data(f, &pc);
 		break;
 	case FEED_SKIP:
@@ -265,8 +265,10 @@ static void flow_close(struct hwt_stream *s)
 	struct flow *f = hwt_container_of(s, struct flow, fs.s);
 
 	cslib_lock();
-	for (unsigned i = 0; f->decs && i < f->ndecs; i++)
+	for (unsigned i = 0; f->decs && i < f->ndecs; i++) {
 		cslib_close(f->decs[i].lib);
+		when_close(&f->decs[i].when);
+	}
 	cslib_unlock();
 	free(f->decs);
 	emit_fini(&f->emit);
@@ -311,12 +313,12 @@ int flow_ocsd_new(struct hwt_stream **out, const struct flow_args *a, struct hwt
 	f->buf = a->buf;
 	f->env = (struct csdec_env){
 		.emit = &f->emit, .stats = &f->fs.stats, .image = a->image,
-		.when = HWT_TIME_UNKNOWN, .counts_only = a->want->level == HWT_LEVEL_HOLES,
-		.calls_only = a->want->level == HWT_LEVEL_CALLS, .proof = &f->proof,
+		.versions = 1, .counts_only = a->want->level == HWT_LEVEL_HOLES,
+		.calls_only = a->want->level == HWT_LEVEL_CALLS && !a->want->ranges,
+		.proof = &f->proof,
 	};
 	for (size_t i = 0; i < a->buf->nspans; i++)
 		f->fs.stats.bytes_in += a->buf->spans[i].size;
-	f->proof.version = 1;
 	f->others.emit = &f->emit;
 	f->others.buf = a->buf;
 	f->others.src = a->src;

@@ -9,6 +9,7 @@
 #include "../../hwtrace/image/image.h"
 
 #define IPT_CODE_SLOTS	4096	/* a power of two */
+#define IPT_CODE_INSN	15	/* bytes at most; SDM vol. 2, "Instruction Format" */
 
 struct ipt_code_insn {
 	uint64_t ip, target;	/* target of a direct branch, or HWT_NO_ADDR */

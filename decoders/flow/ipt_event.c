@@ -109,6 +109,8 @@ void ipt_put_foreign(struct flow_ipt *f, uint64_t limit, bool all)
 			return;
 		if (f->item.bound && !all)
 			return;
+		if (f->timed)
+			ipt_time_used(&f->t, f->item.off + f->item.size);
 		if (f->item.kind != IPT_EXSTOP)
 			put_record(f, f->item.kind, f->item.off, f->item.size);
 		f->item.size = 0;
@@ -208,6 +210,7 @@ static void translate(struct flow_ipt *f, const struct ipt_lib_event *e)
 	switch (e->type) {
 	case IPT_LIB_ENABLED:
 		f->tracing = true;
+		ipt_passed_off(f);
 		ipt_no_idle(f, e->ip, ipt_at(f));
 		put_at(f, HWT_EV_ON, e->ip, e->resumed ? HWT_F_RESUMED : 0);
 		break;
@@ -288,9 +291,12 @@ static bool passes_by(const struct ipt_lib_event *e)
 void ipt_step_event(struct flow_ipt *f)
 {
 	struct ipt_lib_event e;
+	/* the library has read the event, and now reads the next one */
+	uint64_t off = ipt_at(f);
 
 	if (f->timed)
-		ipt_time_packet(&f->t, ipt_span(f), f->seg.end, ipt_at(f), false);
+		ipt_time_event(&f->t, ipt_span(f), off);
+	f->differs = HWT_NO_ADDR;
 	f->status = ipt_lib_event(f->dec, &e);
 	f->steps++;
 	if (f->status < 0) {
@@ -301,6 +307,10 @@ void ipt_step_event(struct flow_ipt *f)
 		ipt_time_take(&f->t, e.tsc);
 	given(f, e.type);
 	ipt_release(f, true);
+	if (e.type == IPT_LIB_EXEC && f->plain != (bool)e.value) {
+		f->plain = e.value;
+		ipt_choose_image(f);
+	}
 	ipt_moved(f);
 	if ((f->at_ret || f->ret_open) && e.type == IPT_LIB_DISABLED) {
 		f->at_ret = f->ret_open = false;
@@ -310,10 +320,8 @@ void ipt_step_event(struct flow_ipt *f)
 		ipt_broken_at(f, HWT_GAP_NO_RETURN, 0, f->block.end_ip, f->ret_off);
 		return;
 	}
-	if (!f->tracing || !passes_by(&e))
-		ipt_time_flushed(&f->t, ipt_at(f));
-	else
-		f->t.pkt = ipt_at(f);		/* no branch was in it */
+	if (f->timed && (!f->tracing || !passes_by(&e)))
+		ipt_time_flushed(&f->t);
 	while (emit_room(&f->emit) > IPT_ROOM && ipt_overdue(f))
 		;
 	if (at_psb(&e)) {

@@ -14,17 +14,23 @@
 
 #define IPT_IMAGES	16	/* versions of address spaces kept */
 #define IPT_HELD	64	/* ranges kept back until a packet proves them */
-#define IPT_ROOM	(IPT_HELD + 8 * EMIT_STEP)	/* ring entries that one step may take */
+#define IPT_ROOM	(2 * IPT_HELD + 8 * EMIT_STEP)	/* ring entries that one step may take */
 
 struct ipt_image {
 	struct pt_image *img;
 	int32_t pid;
 	uint64_t from, until;	/* base ns; [from, until). Unknown: made without a time */
 	uint32_t gen;
+	/*
+	 * For code of 32 and 16 bits: it has no sections. What libipt 2.0.5 keeps of a section it
+	 * takes for any mode, so that one wrong MODE packet would be seen to the end.
+	 */
+	bool plain;
 	uint64_t used;		/* when it was last chosen */
 };
 
-enum ipt_noted { IPT_NOTED_RATIO = 1, IPT_NOTED_CUT = 2 };	/* told once a buffer */
+/* told once a buffer */
+enum ipt_noted { IPT_NOTED_RATIO = 1, IPT_NOTED_CUT = 2, IPT_NOTED_BACK = 4 };
 
 enum ipt_state { AT_SPAN, AT_SEG, IN_FLOW, IN_HOLE, AT_TAIL, AT_END };
 
@@ -48,6 +54,7 @@ struct flow_ipt {
 	uint8_t noted;			/* enum ipt_noted */
 	bool timed;			/* time is wanted for each block */
 	struct ipt_lib *lib;
+	bool plain;			/* code is not 64-bit now */
 	struct ipt_image images[IPT_IMAGES], *cur;
 	uint64_t picks;
 	uint32_t gens;
@@ -80,7 +87,9 @@ struct flow_ipt {
 	bool tracing;			/* between enable and disable */
 	int error;			/* final */
 	struct ipt_time t;
-	uint64_t since;			/* the time when flow broke */
+	bool kernel;			/* its code ran: user code is not all that is traced */
+	/* ticks of a switch that user code which comes now is behind, if it is of whom we think */
+	uint64_t guessed;
 	uint64_t due;			/* ticks at which the owner or the image may change */
 	/* blocks since a packet was needed */
 	uint64_t mark, mark_off;	/* one of them: its address, its place in the span */
@@ -90,11 +99,21 @@ struct flow_ipt {
 	struct ipt_rets rets;
 	bool ret_open;			/* after a RET: where flow goes on tells ipt_rets_went() */
 	bool at_ret;			/* after a RET that may be where tracing was switched off */
+	/* the TIP that it went over: its address bits, and which there are; 0: none */
+	uint64_t ret_tip, ret_mask;
 	uint64_t ret_off;		/* in the span: packets from here on are behind it */
 	uint16_t cbr;			/* last ratio told */
 	unsigned steps;
 	struct ipt_block block;
 	struct ipt_code code;
+	/*
+	 * Code that is rewritten (text patches, JIT): read for the interval in which it may run.
+	 * [calm_from, calm_until): base ns in which process @calm_pid has no other code.
+	 */
+	bool rewritten;
+	uint64_t calm_from, calm_until;
+	int32_t calm_pid;
+	uint64_t differs;		/* versions do not agree from here on, or HWT_NO_ADDR */
 };
 
 static inline const struct trace_span *ipt_span(const struct flow_ipt *f)
@@ -121,7 +140,27 @@ static inline uint64_t ipt_at(const struct flow_ipt *f)
 
 static inline struct hwt_where ipt_where(struct flow_ipt *f)
 {
-	return (struct hwt_where){ .pid = f->owner.pid, .time = ipt_time_ns(&f->t) };
+	return (struct hwt_where){ .pid = f->owner.code, .time = ipt_time_ns(&f->t) };
+}
+
+/* Whether an instruction at @ip may lie in code that is rewritten; as long as one may be. */
+static inline bool ipt_is_rewritten(const struct flow_ipt *f, uint64_t ip)
+{
+	return f->rewritten && (image_is_rewritten_at(f->image, ip) ||
+				image_is_rewritten_at(f->image, ip + IPT_CODE_INSN - 1));
+}
+
+/*
+ * For code at @ip that the library has read: what is rewritten was the same at the earliest
+ * instant, all other is that of the image, which was chosen by the present time.
+ */
+static inline struct hwt_where ipt_code_where(struct flow_ipt *f, uint64_t ip)
+{
+	struct hwt_where w = ipt_where(f);
+
+	if (w.time != HWT_TIME_UNKNOWN && ipt_is_rewritten(f, ip))
+		w.time = ipt_time_ns_lo(&f->t);
+	return w;
 }
 
 static inline void ipt_take_time(struct flow_ipt *f)
@@ -143,8 +182,8 @@ static inline void ipt_moved(struct flow_ipt *f)
 /* An event at the present time, with the rest to be filled in; @off is in the span. */
 struct hwt_event ipt_event(struct flow_ipt *f, unsigned type, uint64_t off);
 /*
- * Shows the blocks that were kept back. @proven: by the packet that was used last; else nothing
- * says how long they took.
+ * Shows the blocks that were kept back. @proven: by the packet that was used last; else they are
+ * older than the next one.
  */
 void ipt_release(struct flow_ipt *f, bool proven);
 /* [off, off + bytes) of the span was not decoded; what lies before it and is open was. */
@@ -163,6 +202,13 @@ void ipt_free_images(struct flow_ipt *f);
 bool ipt_change(struct flow_ipt *f);
 /* Flow is at @ip at the place @off, which the idle task does not run if it is user code. */
 void ipt_no_idle(struct flow_ipt *f, uint64_t ip, uint64_t off);
+
+/* User code of a guessed owner: what it does is as late as that says. */
+static inline void ipt_guessed(struct flow_ipt *f)
+{
+	ipt_time_not_before(&f->t, f->guessed);
+	f->guessed = HWT_TIME_UNKNOWN;
+}
 
 /* Time was read that is behind the next switch, which comes first: true if it was told. */
 static inline bool ipt_overdue(struct flow_ipt *f)
@@ -191,6 +237,7 @@ void ipt_put_foreign(struct flow_ipt *f, uint64_t limit, bool all);
 
 void ipt_sync_at(struct flow_ipt *f, uint64_t off);	/* starts at the PSB at @off */
 void ipt_came_to_psb(struct flow_ipt *f);
+void ipt_passed_off(struct flow_ipt *f);
 /* Flow can not go on at @off: a hole up to the next address that is known, or the next PSB. */
 void ipt_broken_at(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, uint64_t off);
 void ipt_broken(struct flow_ipt *f, unsigned cause, int code, uint64_t addr);

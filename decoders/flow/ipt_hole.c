@@ -4,33 +4,22 @@
 
 #include "ipt_flow.h"
 
-/* Time in force at the end of a hole whose packets are told: it reaches over those. */
-static uint64_t end_of_hole(struct flow_ipt *f, uint64_t off, uint64_t end)
+/* Time of the PSB group at @off, HWT_TIME_UNKNOWN if it has none. */
+static uint64_t psb_tsc(const struct flow_ipt *f, uint64_t off)
 {
-	uint64_t tsc = f->since;
 	struct ipt_ctx ctx = { 0 };
 	struct ipt_packet pkt;
-	int n;
 
-	for (; off < end; off += (unsigned)n) {
-		n = ipt_packet_decode(&pkt, &ctx, ipt_span(f)->p + off, end - off);
-		if (n < 0)
+	for (int i = 0; i < 32 && off < f->seg.end; i++) {
+		int n = ipt_packet_decode(&pkt, &ctx, ipt_bytes(f, off), f->seg.end - off);
+
+		if (n < 0 || pkt.kind == IPT_PSBEND)
 			break;
-		if (pkt.kind == IPT_TSC && (tsc == HWT_TIME_UNKNOWN || pkt.payload > tsc))
-			tsc = pkt.payload;
+		if (pkt.kind == IPT_TSC)
+			return pkt.payload;
+		off += (unsigned)n;
 	}
-	return tsc;
-}
-
-/* The hole where flow broke begins at the time that flow had, whatever was read since. */
-static void gap_of_flow(struct flow_ipt *f, unsigned cause, int code, uint64_t off, uint64_t bytes,
-			uint64_t addr)
-{
-	uint64_t now = f->t.tsc;
-
-	f->t.tsc = f->since;
-	ipt_gap(f, cause, code, off, bytes, addr);
-	f->t.tsc = now;
+	return HWT_TIME_UNKNOWN;
 }
 
 static void start_at(struct flow_ipt *f, uint64_t off)
@@ -45,7 +34,8 @@ static void start_at(struct flow_ipt *f, uint64_t off)
 	f->tracing = f->status >= 0 && !(f->status & IPT_LIB_NO_IP);
 	f->steps++;
 	ipt_take_time(f);
-	ipt_time_flushed(&f->t, ipt_at(f));
+	if (f->timed)
+		ipt_time_start(&f->t, ipt_at(f));
 }
 
 void ipt_sync_at(struct flow_ipt *f, uint64_t off)
@@ -56,6 +46,8 @@ void ipt_sync_at(struct flow_ipt *f, uint64_t off)
 	f->base = f->seg.begin;
 	f->least = f->sync = f->ovf = off;
 	f->reached = false;
+	if (f->timed && off < f->t.clock.asked)	/* the library had read ahead */
+		ipt_time_run(&f->t, ipt_span(f), off, f->seg.end);
 	ipt_bridge_period(&f->bridge, off);
 	ipt_lib_use(f->dec, f->cur->img);
 	start_at(f, off - f->seg.begin);
@@ -126,6 +118,22 @@ void ipt_came_to_psb(struct flow_ipt *f)
 	if (psb < ipt_at(f))
 		f->sync = psb;
 	f->reached = true;
+}
+
+/*
+ * Tracing is switched on again: PSBs that were sent while it was off tell no mode, and flow is past
+ * them. The library has not read over a later one of these, as it waits at the packet that switches
+ * tracing off.
+ */
+void ipt_passed_off(struct flow_ipt *f)
+{
+	uint64_t psb;
+
+	while ((psb = next_psb(f, f->sync + 1)) < ipt_at(f) && !tells_mode(f, psb)) {
+		f->sync = psb;
+		f->reached = true;
+		ipt_rets_forget(&f->rets);
+	}
 }
 
 /* What a packet in a hole says that must not be missed. */
@@ -231,7 +239,7 @@ static bool bridge(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 	f->over = ipt_lib_open(f->lib, start, start + n + (to - f->bridge.at));
 	if (!f->over)
 		return false;
-	gap_of_flow(f, cause, code, off, pkt_at - off, addr);
+	ipt_gap(f, cause, code, off, pkt_at - off, addr);
 	if (ovf != HWT_NO_OFF)
 		ipt_lost(f, HWT_GAP_OVERFLOW, 0, ovf);
 	ipt_put_foreign(f, pkt_at, true);
@@ -249,7 +257,6 @@ void ipt_broken_at(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 	uint64_t next = next_psb(f, f->sync + 1);
 	bool told;
 
-	f->since = f->t.tsc;
 	if (f->dec == f->whole)
 		ipt_take_time(f);
 	/* the library reads ahead: it may be past a PSB that flow did not come to */
@@ -263,10 +270,12 @@ void ipt_broken_at(struct flow_ipt *f, unsigned cause, int code, uint64_t addr, 
 			return;
 	}
 	told = f->timed && (cause == HWT_GAP_NO_IMAGE || cause == HWT_GAP_NO_RETURN);
-	if (told)
-		f->since = end_of_hole(f, off, next);
 	ipt_owner_lost(&f->owner);
-	gap_of_flow(f, cause, code, off, next - off, addr);
+	/* what its packets tell comes behind it, but bounds it not */
+	f->t.gap_hi = told ? psb_tsc(f, next) : HWT_TIME_UNKNOWN;
+	f->t.gap_told = told;
+	ipt_gap(f, cause, code, off, next - off, addr);
+	f->t.gap_told = false;
 	ipt_choose_image(f);
 	if (f->timed)
 		ipt_pass_start(f, next, told);
@@ -294,7 +303,7 @@ void ipt_end_of_input(struct flow_ipt *f)
 static uint64_t stuck_at(struct flow_ipt *f, bool behind)
 {
 	const struct ipt_block *b = &f->block;
-	struct hwt_where w = ipt_where(f);
+	struct hwt_where w = ipt_code_where(f, b->end_ip);
 	const struct ipt_code_insn *in;
 
 	if (!b->insns || !behind)
@@ -314,6 +323,11 @@ void ipt_failed(struct flow_ipt *f)
 		return;
 	}
 	ipt_release(f, false);
+	if (f->differs != HWT_NO_ADDR && hwt_gap_has_addr(e.cause)) {
+		/* it is not known which code ran */
+		ipt_broken(f, HWT_GAP_BAD_IMAGE, e.code, f->differs);
+		return;
+	}
 	ipt_broken(f, e.cause, e.code,
 		   hwt_gap_has_addr(e.cause) ? stuck_at(f, e.behind) : HWT_NO_ADDR);
 }

@@ -5,12 +5,50 @@
 
 #include "ipt_flow.h"
 
-/* What is in no file: text that is patched, generated, or was dumped without one. */
+static uint64_t next_tsc(struct flow_ipt *f, uint64_t off);
+
+/*
+ * Code that is rewritten, for as long as flow may be here: from the earliest instant to the latest
+ * one of the packet that comes next. Where versions do not agree there is none, and flow breaks.
+ * A CPU that runs over the breakpoint of a text patch has a FUP with its address: such code is not
+ * looked at.
+ */
+static int read_during(struct flow_ipt *f, struct hwt_where *w, uint64_t ip, uint8_t *buf, size_t n)
+{
+	uint64_t hi = ipt_time_ns_next(&f->t), differs;
+	int got;
+
+	if (w->pid != f->calm_pid || w->time < f->calm_from || w->time >= f->calm_until) {
+		f->calm_pid = w->pid;
+		f->calm_from = w->time;
+		f->calm_until = image_code_change(f->image, w->pid, w->time);
+	}
+	if (f->calm_until == HWT_TIME_UNKNOWN || hi < f->calm_until)
+		return hwt_image_read(f->image, w, ip, buf, n);
+	got = image_read_during(f->image, w, hi, ip, buf, n, &differs);
+	if (differs != HWT_NO_ADDR)
+		f->differs = differs;
+	return got;
+}
+
+/*
+ * What is in no file: text that is patched, generated, or was dumped without one. And what is not
+ * there yet at the time that is known, which may be early: it ran before the next TSC packet.
+ */
 int ipt_read_code(void *ctx, uint64_t ip, uint8_t *buf, size_t n)
 {
 	struct flow_ipt *f = ctx;
-	struct hwt_where w = ipt_where(f);
+	struct hwt_where w = ipt_code_where(f, ip);
+	int got;
 
+	if (w.time != HWT_TIME_UNKNOWN && ipt_is_rewritten(f, ip))
+		return read_during(f, &w, ip, buf, n);
+	got = hwt_image_read(f->image, &w, ip, buf, n);
+	if (got > 0 || w.time == HWT_TIME_UNKNOWN)
+		return got;
+	next_tsc(f, ipt_at(f));
+	w.time = f->tsc_next == HWT_TIME_UNKNOWN ? HWT_TIME_UNKNOWN :
+		time_map_ns_ordered(f->t.map, f->tsc_next);
 	return hwt_image_read(f->image, &w, ip, buf, n);
 }
 
@@ -23,10 +61,11 @@ static int fill_image(struct flow_ipt *f, struct ipt_image *im, const struct hwt
 
 	if (rc < 0)
 		return rc;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !f->plain; i++)
 		ipt_lib_image_add(f->lib, im->img, &v[i]);
 	free(v);
 	im->pid = w->pid;
+	im->plain = f->plain;
 	/* without a time the newest version is asked for; once there is one, it may be too new */
 	im->from = w->time == HWT_TIME_UNKNOWN && image_next_change(f->image, &first) ==
 		HWT_TIME_UNKNOWN ? 0 : w->time;
@@ -43,7 +82,8 @@ static struct ipt_image *find_image(struct flow_ipt *f, const struct hwt_where *
 	for (unsigned i = 0; i < IPT_IMAGES; i++) {
 		struct ipt_image *im = &f->images[i];
 
-		if (im->img && im->pid == w->pid && (w->time == HWT_TIME_UNKNOWN ?
+		if (im->img && im->pid == w->pid && im->plain == f->plain &&
+		    (w->time == HWT_TIME_UNKNOWN ?
 		    im->until == HWT_TIME_UNKNOWN :
 		    w->time >= im->from && w->time < im->until))
 			return im;
@@ -71,7 +111,7 @@ void ipt_choose_image(struct flow_ipt *f)
 	struct ipt_image *im = f->cur;
 	uint64_t next;
 
-	if (!im || im->pid != w.pid || (w.time != HWT_TIME_UNKNOWN &&
+	if (!im || im->pid != w.pid || im->plain != f->plain || (w.time != HWT_TIME_UNKNOWN &&
 	    (w.time < im->from || w.time >= im->until)))
 		im = find_image(f, &w);
 	if (!im)
@@ -96,9 +136,22 @@ bool ipt_change(struct flow_ipt *f)
 	int got = ipt_owner_step(&f->owner, ipt_time_ns(&f->t), &ev);
 
 	if (got) {
-		emit_event(&f->emit, 0, &ev);
-		/* whose code runs is a guess within one interval; times go with it */
-		ipt_time_not_before(&f->t, time_map_ticks(f->t.map, ev.time));
+		/* from before what was told: too late to be told, times never go back */
+		bool late = ev.time != HWT_TIME_UNKNOWN &&
+			f->emit.told != HWT_TIME_UNKNOWN && ev.time < f->emit.told;
+		uint64_t at = ev.time;
+
+		/*
+		 * Whose code runs is a guess within one interval, and times go with it. Where the
+		 * trace itself says whose it is, or the kernel runs, the place of the switch is.
+		 */
+		f->guessed = ipt_owner_told(&f->owner) ? HWT_TIME_UNKNOWN :
+			time_map_ticks(f->t.map, at);
+		if (!f->kernel)
+			ipt_guessed(f);
+		ipt_time_place(&f->t, &ev);
+		if (!late)
+			emit_event(&f->emit, 0, &ev);
 	}
 	ipt_choose_image(f);
 	return got;
@@ -142,11 +195,11 @@ void ipt_no_idle(struct flow_ipt *f, uint64_t ip, uint64_t off)
 	uint64_t due;
 
 	while (ipt_owner_idle(&f->owner) && !(ip >> 47) &&
-	       emit_room(&f->emit) > IPT_HELD + 4 * EMIT_STEP) {
+	       emit_room(&f->emit) > 2 * IPT_HELD + 4 * EMIT_STEP) {
 		due = ipt_owner_due(&f->owner);
 		if (!f->t.map || due == HWT_TIME_UNKNOWN ||
 		    next_tsc(f, off) == HWT_TIME_UNKNOWN ||
-		    time_map_ns(f->t.map, f->tsc_next) < due)
+		    time_map_ns_ordered(f->t.map, f->tsc_next) < due)
 			return;
 		ipt_time_take(&f->t, time_map_ticks(f->t.map, due));
 		ipt_time_not_before(&f->t, time_map_ticks(f->t.map, due));

@@ -14,7 +14,7 @@
  * ever touched. Address space of both that stays: less than a program needs means starting again.
  */
 #define CODE_CACHE	(1ULL << 34)
-#define WALK_CALLS	32	/* in a row; more may be code that calls itself for ever */
+#define WALK_CALLS	32	/* and jumps in a row; more may be code that goes on for ever */
 #define SECTION_MAX	(8ULL << 20)	/* bytes of code in one section */
 
 struct ipt_lib {
@@ -39,12 +39,16 @@ static void set_filter(struct pt_conf_addr_filter *af, const struct trace_cfg *c
 	}
 }
 
-static void set_config(struct pt_config *p, const struct trace_cfg *c, bool jumps)
+static void set_config(struct pt_config *p, const struct trace_cfg *c)
 {
 	pt_config_init(p);
-	/* blocks that are ranges: without direct calls and jumps inside; calls are counted */
+	/*
+	 * Blocks that are ranges: without direct calls and jumps inside; calls are counted. And
+	 * libipt 2.0.5 calls itself for each jump that does not end a block: one that jumps to
+	 * itself overflows a stack of 8 MiB.
+	 */
 	p->flags.variant.block.end_on_call = 1;
-	p->flags.variant.block.end_on_jump = jumps;
+	p->flags.variant.block.end_on_jump = 1;
 	if (!c)
 		return;
 	if (c->r.pt.family) {
@@ -65,8 +69,7 @@ static void set_config(struct pt_config *p, const struct trace_cfg *c, bool jump
 	set_filter(&p->addr_filter, c);
 }
 
-int ipt_lib_new(struct ipt_lib **out, const struct trace_cfg *cfg, bool jumps, ipt_lib_read *read,
-		void *ctx)
+int ipt_lib_new(struct ipt_lib **out, const struct trace_cfg *cfg, ipt_lib_read *read, void *ctx)
 {
 	struct ipt_lib *l = calloc(1, sizeof(*l));
 
@@ -79,7 +82,7 @@ int ipt_lib_new(struct ipt_lib **out, const struct trace_cfg *cfg, bool jumps, i
 		ipt_lib_free(l);
 		return -ENOMEM;
 	}
-	set_config(&l->cfg, cfg, jumps);
+	set_config(&l->cfg, cfg);
 	*out = l;
 	return 0;
 }
@@ -104,6 +107,14 @@ const char *flow_ipt_version(void)
 
 	snprintf(text, sizeof(text), "libipt %u.%u.%u", v.major, v.minor, v.patch);
 	return text;
+}
+
+const char *flow_ipt_error(int32_t code)
+{
+	const char *words = code > 0 ? pt_errstr((enum pt_error_code)code) : NULL;
+
+	/* its answer to a number that is no code of its own */
+	return words && strcmp(words, pt_errstr((enum pt_error_code)INT32_MAX)) ? words : NULL;
 }
 
 /* --- code --- */
@@ -230,14 +241,17 @@ static bool call_returns(struct ipt_lib_walk *w, const struct pt_block *b, uint6
 int ipt_lib_walk(struct pt_block_decoder *d, struct ipt_lib_walk *w, struct ipt_block *last)
 {
 	struct pt_block b = { 0 };
-	uint64_t insns = 0, ret, low = 0;
-	unsigned steps = 0, calls = 0;
-	bool branch = false, after_ret = w->ret;
+	uint64_t insns = 0, ret, low = 0, off = 0, end_ip = w->end_ip;
+	unsigned steps = 0, calls = 0, most = w->most;
+	bool branch = false, after_ret = w->ret, apart = false;
+	bool agree = true;	/* as the caller saw */
 	int status;
 
 	w->fresh = true;
 	w->stale = false;
 	for (;;) {
+		if (after_ret)
+			ipt_lib_offset(d, &off);
 		status = pt_blk_next(d, &b, sizeof(b));
 		steps++;
 		if (status || !b.ninsn)
@@ -248,29 +262,39 @@ int ipt_lib_walk(struct pt_block_decoder *d, struct ipt_lib_walk *w, struct ipt_
 				w->stale = true;
 				break;
 			}
+			agree = ipt_rets_agree(w->rets);
 		}
 		if (b.iclass == ptic_cond_jump) {
 			calls = 0;
 			branch = true;
 		} else if (b.iclass == ptic_return) {
 			calls = 0;
-			branch = after_ret = true;
-		} else if (b.iclass == ptic_call && calls++ < WALK_CALLS) {
-			if (call_returns(w, &b, &ret))
+			branch = true;
+			after_ret = agree;
+			apart = !agree;
+		} else if ((b.iclass == ptic_call || b.iclass == ptic_jump) &&
+			   calls++ < WALK_CALLS) {
+			if (b.iclass == ptic_call && call_returns(w, &b, &ret)) {
 				ipt_rets_call(w->rets, ret);
+				agree = ipt_rets_agree(w->rets);
+			}
 		} else {
 			break;
 		}
 		insns += b.ninsn;
 		low |= ~b.ip;
-		w->end_ip = b.end_ip;
-		if (steps == w->most || (!after_ret && !ipt_rets_agree(w->rets))) {
+		end_ip = b.end_ip;
+		/* behind a RET it is not known yet */
+		if (steps == most || (!after_ret && !agree)) {
 			w->fresh = false;
 			break;
 		}
 	}
 	plain_block(last, &b);
 	w->ret = after_ret;
+	w->apart = apart;
+	w->end_ip = end_ip;
+	w->off = off;
 	w->branch = branch;
 	w->user = low >> 47;
 	w->steps = steps;
@@ -372,7 +396,7 @@ static void plain(struct ipt_lib_event *out, const struct pt_event *e)
 		set(out, IPT_LIB_CBR, HWT_NO_ADDR, e->variant.cbr.ratio);
 		break;
 	case ptev_exec_mode:
-		set(out, IPT_LIB_EXEC, HWT_NO_ADDR, 0);
+		set(out, IPT_LIB_EXEC, HWT_NO_ADDR, e->variant.exec_mode.mode != ptem_64bit);
 		break;
 	case ptev_tick:		/* not asked for */
 	case ptev_mnt:		/* given without its bytes: taken from the packet */

@@ -21,9 +21,8 @@ struct ipt_lib;
 /* Bytes that lie in no section: how many of @n there are at @ip, at most 0 if none. */
 typedef int ipt_lib_read(void *ctx, uint64_t ip, uint8_t *buf, size_t n);
 
-/* @cfg may be NULL. @jumps: a block ends at a direct jump too, not only at a call. -ENOMEM */
-int ipt_lib_new(struct ipt_lib **out, const struct trace_cfg *cfg, bool jumps, ipt_lib_read *read,
-		void *ctx);
+/* @cfg may be NULL. -ENOMEM */
+int ipt_lib_new(struct ipt_lib **out, const struct trace_cfg *cfg, ipt_lib_read *read, void *ctx);
 void ipt_lib_free(struct ipt_lib *l);		/* NULL is fine */
 /* An overflow may be written over the second byte of a CYC (errata SKD007, SKL049, KBL041). */
 bool ipt_lib_cyc_cut(const struct ipt_lib *l);
@@ -77,7 +76,7 @@ struct ipt_lib_event {
 	uint64_t to;		/* ASYNC_BRANCH: where it went, HWT_NO_ADDR */
 	/*
 	 * CR3; VMCS address; PTWRITE payload; CBR ratio; MWAIT hints and, from bit 32 on,
-	 * extensions; PWRE and PWRX as in the packet (SDM); TSX: enum hwt_tx
+	 * extensions; PWRE and PWRX as in the packet (SDM); TSX: enum hwt_tx; EXEC: 1 if not 64-bit
 	 */
 	uint64_t value;
 	uint8_t size;		/* PTWRITE: bytes of @value */
@@ -99,6 +98,9 @@ struct ipt_lib_walk {
 	bool branch;		/* out: something was passed that takes a packet */
 	bool user;		/* out: code of the lower half ran */
 	bool fresh;		/* out: @last was walked, and is not counted */
+	/* out: the last one is a RET for which the stacks do not agree */
+	bool apart;
+	uint64_t off;		/* out, behind a RET: where the library looked before @last */
 	bool stale;		/* out: the library went to @last by a call that is over */
 	uint64_t end_ip;	/* in, out: last instruction before @last */
 	unsigned steps;		/* out: blocks */

@@ -1,10 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "ipt_owner.h"
 
+static void set(struct ipt_owner *o, int32_t pid, int32_t tid)
+{
+	o->pid = o->code = pid;
+	o->tid = tid;
+}
+
+/*
+ * Between the "out" and the "in" record of a switch the kernel changes the address space: who has
+ * a new one is the task that comes. One that was there before is the old task's. Of one that is
+ * told for the first time within, nobody can say whose it is; user code that runs then, as
+ * our time can be late, is that of the task that comes.
+ */
 static void by_schedule(struct ipt_owner *o)
 {
-	o->pid = o->cur.pid;
-	o->tid = o->cur.tid;
+	const struct machine_run *next;
+
+	set(o, o->cur.pid, o->cur.tid);
+	if (!o->between || o->kept || o->cr3 == HWT_NO_ADDR)
+		return;
+	next = &o->cur.v[o->cur.i];
+	if (o->moved) {
+		set(o, next->pid, next->tid);
+		return;
+	}
+	o->pid = o->tid = HWT_NONE;
+	o->code = next->pid;
 }
 
 /*
@@ -19,7 +41,30 @@ static uint64_t space(const struct ipt_owner *o, uint64_t cr3)
 	return o->kpti && cr3 != HWT_NO_ADDR ? cr3 & ~(uint64_t)KPTI_BITS : cr3;
 }
 
-/* CR3 wins over time: the schedule is stamped on another clock path and a little early or late. */
+#define RUNS	64	/* that are looked through */
+
+/*
+ * Whose address space it is, where that is not who runs by the schedule. Time is not known well
+ * then, most times it is early: of several that have it one after the other it is the one that runs
+ * next on this CPU. Where the schedule tells nobody, it is the one that ran last.
+ */
+static int32_t owner_of(const struct ipt_owner *o, uint64_t aspace)
+{
+	const struct machine_cursor *c = &o->cur;
+
+	for (size_t i = c->i; c->tid == HWT_NONE && i && i + RUNS > c->i; i--)
+		if (machine_owns(o->m, aspace, c->v[i - 1].pid))
+			return c->v[i - 1].pid;
+	for (size_t i = c->i; i < c->n && i < c->i + RUNS; i++)
+		if (machine_owns(o->m, aspace, c->v[i].pid))
+			return c->v[i].pid;
+	return machine_aspace(o->m, aspace);
+}
+
+/*
+ * CR3 wins over time: the schedule is stamped on another clock path and a little early or late. But
+ * one process after another may have it, and share it with a child: then time tells which.
+ */
 static void choose(struct ipt_owner *o)
 {
 	int32_t pid;
@@ -29,17 +74,21 @@ static void choose(struct ipt_owner *o)
 	by_schedule(o);
 	if (o->cr3 == HWT_NO_ADDR || !o->m)
 		return;
-	pid = machine_aspace(o->m, space(o, o->cr3));
+	if (machine_owns(o->m, space(o, o->cr3), o->pid))
+		return;
+	pid = owner_of(o, space(o, o->cr3));
 	if (pid == HWT_NONE || pid == o->pid)
 		return;
-	o->pid = pid;
-	o->tid = HWT_NONE;
+	if (o->between && pid == o->cur.v[o->cur.i].pid)
+		set(o, pid, o->cur.v[o->cur.i].tid);
+	else
+		set(o, pid, o->between && pid == o->cur.pid ? o->cur.tid : HWT_NONE);
 }
 
 void ipt_owner_init(struct ipt_owner *o, struct machine *m, const struct trace_buf *b)
 {
 	*o = (struct ipt_owner){ .m = m, .cr3 = HWT_NO_ADDR, .side = HWT_NO_ADDR,
-		.pid = b->pid, .tid = b->tid };
+		.pid = b->pid, .tid = b->tid, .code = b->pid, .taken = HWT_TIME_UNKNOWN };
 	o->cur.pid = o->cur.tid = HWT_NONE;
 	if (m)
 		machine_cursor_init(&o->cur, m, b->cpu);
@@ -55,8 +104,7 @@ void ipt_owner_span(struct ipt_owner *o, const struct trace_buf *b, const struct
 	o->fixed = pid != HWT_NONE || tid != HWT_NONE;
 	if (o->fixed && pid == HWT_NONE && o->m)
 		pid = machine_pid(o->m, tid);
-	o->pid = pid;
-	o->tid = tid;
+	set(o, pid, tid);
 	choose(o);
 }
 
@@ -74,7 +122,7 @@ static void learn(struct ipt_owner *o)
 
 	if (o->held && o->user && o->m && o->cur.pid > 0) {
 		if (o->guess[i].cr3 == cr3 && o->guess[i].pid == o->cur.pid)
-			machine_set_aspace(o->m, cr3, o->cur.pid);
+			machine_guess_aspace(o->m, cr3, o->cur.pid);
 		o->guess[i].cr3 = cr3;
 		o->guess[i].pid = o->cur.pid;
 	}
@@ -111,6 +159,8 @@ void ipt_owner_cr3(struct ipt_owner *o, uint64_t cr3)
 	if (space(o, cr3) != space(o, o->cr3)) {
 		learn(o);
 		o->held = false;
+		o->moved = o->between && (o->moved || o->cr3 != HWT_NO_ADDR);
+		o->kept = false;
 	}
 	o->cr3 = cr3;
 	choose(o);
@@ -119,7 +169,26 @@ void ipt_owner_cr3(struct ipt_owner *o, uint64_t cr3)
 void ipt_owner_lost(struct ipt_owner *o)
 {
 	o->cr3 = o->side = HWT_NO_ADDR;
-	o->held = false;
+	o->held = o->kept = o->moved = false;
+	choose(o);
+}
+
+bool ipt_owner_told(const struct ipt_owner *o)
+{
+	return o->cr3 != HWT_NO_ADDR && o->m &&
+		machine_aspace(o->m, space(o, o->cr3)) != HWT_NONE;
+}
+
+/* Is @now between the two records of the next switch? */
+static void look_ahead(struct ipt_owner *o, uint64_t now)
+{
+	if (o->between || machine_cursor_due(&o->cur) == HWT_TIME_UNKNOWN ||
+	    machine_cursor_out(&o->cur) > now)
+		return;
+	/* nothing was seen of a task that came and is about to go at one instant */
+	o->kept = o->started && o->taken != now && o->cr3 != HWT_NO_ADDR;
+	o->between = true;
+	o->moved = false;
 	choose(o);
 }
 
@@ -134,6 +203,8 @@ int ipt_owner_step(struct ipt_owner *o, uint64_t now, struct hwt_event *ev)
 		tid = o->cur.tid;
 		learn(o);
 		r = machine_cursor_step(&o->cur);
+		o->between = o->kept = o->moved = false;
+		o->taken = now;
 		o->side = HWT_NO_ADDR;
 		o->held = o->cr3 != HWT_NO_ADDR;
 		choose(o);
@@ -150,6 +221,7 @@ int ipt_owner_step(struct ipt_owner *o, uint64_t now, struct hwt_event *ev)
 		ev->u.sched.next_aspace = o->cr3;
 		return 1;
 	}
+	look_ahead(o, now);
 	o->started = true;
 	return 0;
 }

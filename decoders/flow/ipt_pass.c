@@ -32,6 +32,7 @@ static void say(struct flow_ipt *f, const struct ipt_packet *pkt, uint64_t off)
 		return;
 	}
 	ipt_time_not_before(&f->t, f->pass.tsc);
+	ipt_time_used(&f->t, off + pkt->size);
 	ipt_put_foreign(f, off, true);
 	ipt_put_packet(f, pkt, off);
 }

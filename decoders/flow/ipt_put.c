@@ -17,8 +17,8 @@ void ipt_release(struct flow_ipt *f, bool proven)
 	for (unsigned i = 0; i < f->nheld; i++) {
 		if (proven)
 			ipt_time_reach(&f->t, &f->held[i]);
-		else if (f->held[i].time != HWT_TIME_UNKNOWN)
-			f->held[i].span = FLOW_REACH_UNKNOWN;
+		else
+			ipt_time_reach_next(&f->t, &f->held[i]);
 		emit_range(&f->emit, 0, &f->held[i]);
 	}
 	f->nheld = 0;
@@ -36,6 +36,7 @@ void ipt_gap(struct flow_ipt *f, unsigned cause, int code, uint64_t off, uint64_
 	f->fs.stats.bytes_decoded += off - f->done;
 	f->done = off + bytes;
 	ev = ipt_event(f, HWT_EV_GAP, off);
+	ipt_time_gap(&f->t, &ev, cause);
 	ev.u.gap.bytes = bytes;
 	ev.u.gap.cause = (int16_t)cause;
 	ev.u.gap.code = code;
@@ -48,6 +49,7 @@ void ipt_lost(struct flow_ipt *f, unsigned cause, uint64_t bytes, uint64_t off)
 {
 	struct hwt_event ev = ipt_event(f, HWT_EV_GAP, off);
 
+	ipt_time_gap(&f->t, &ev, HWT_GAP_BREAK);
 	ev.u.gap.cause = (int16_t)cause;
 	ev.u.gap.lost = hwt_gap_has_addr(cause) ? 0 : bytes;
 	emit_event(&f->emit, 0, &ev);

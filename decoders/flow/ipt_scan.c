@@ -135,6 +135,22 @@ static void resync(struct ipt_seg *out, const struct trace_span *s, uint64_t at,
 		out->bad = last[n % IPT_PACKET_MAX];
 }
 
+/*
+ * So many zeros in a row were never written by a trace unit: those that are known pad by 21 bytes
+ * at most. A line of 64 zero bytes that begins inside of a packet leaves 49 or more.
+ */
+#define PADS_MAX	47
+
+/* Zeros stand where trace should be, from before the packet at @at on. */
+static void unwritten(struct ipt_seg *out, const struct trace_span *s, uint64_t at, uint64_t from,
+		      uint64_t group)
+{
+	out->cause = HWT_GAP_AUX_MISSING;
+	out->bad = from;
+	out->end = group < from ? group : from;
+	out->next = at + ipt_sync_forward(s->p + at, s->size - at);
+}
+
 #define NO_FUP	UINT64_MAX
 
 struct fup { uint64_t at; bool bound; };
@@ -173,22 +189,41 @@ _Static_assert(IPT_KINDS <= 32, "kinds of packets are bits of a word");
 void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 {
 	uint64_t at, done, psb, group = NO_GROUP, last[IPT_PACKET_MAX], npkts = 0;
+	uint64_t pads = 0, before = 0;	/* PADs in a row; where the packet before them begins */
 	struct fup fup = { NO_FUP, false };
 	struct ipt_ctx ctx = { 0 };
 	struct ipt_packet pkt;
 	int n = 0;
 
-	*out = (struct ipt_seg){ .cut_cyc = HWT_NO_OFF };
+	*out = (struct ipt_seg){ .cut_cyc = HWT_NO_OFF, .back = HWT_NO_OFF, .tsc = out->tsc };
 	at = from + ipt_sync_forward(s->p + from, s->size - from);
 	out->begin = psb = at;
 	done = at;
 	while (at < s->size) {
+		/* a short TNT: all that the rest would do with most packets */
+		if (ipt_packet_is_short(s->p[at]) && s->p[at] && !ctx.bbp && group == NO_GROUP &&
+		    pads <= PADS_MAX) {
+			fup = (struct fup){ NO_FUP, false };
+			pads = 0;
+			out->kinds |= 1U << IPT_TNT8;
+			last[npkts++ % IPT_PACKET_MAX] = at++;
+			continue;
+		}
 		n = ipt_packet_decode(&pkt, &ctx, s->p + at, s->size - at);
 		if (n >= 0 && pkt.kind == IPT_PSB && fup.at != NO_FUP) {
 			out->cause = HWT_GAP_BREAK;
 			out->bad = out->end = fup.at;
 			out->next = at;
 			return;
+		}
+		if (n >= 0 && pkt.kind == IPT_PAD) {
+			if (!pads++)
+				before = last[(npkts - 1) % IPT_PACKET_MAX];
+		} else if (pads > PADS_MAX) {
+			unwritten(out, s, at, before, group);
+			return;
+		} else {
+			pads = 0;
 		}
 		if (n >= 0 && !follow_group(&group, pkt.kind, at))
 			n = -HWT_E_PACKET;
@@ -204,6 +239,11 @@ void ipt_scan(struct ipt_seg *out, const struct trace_span *s, uint64_t from)
 		if (pkt.kind == IPT_CYC && out->cut_cyc == HWT_NO_OFF &&
 		    ipt_looks_cut(&pkt, s->p + at, s->size - at))
 			out->cut_cyc = at;
+		if (pkt.kind == IPT_TSC) {
+			if ((pkt.payload < out->tsc || !pkt.payload) && out->back == HWT_NO_OFF)
+				out->back = at;
+			out->tsc = pkt.payload;
+		}
 		last[npkts++ % IPT_PACKET_MAX] = at;
 		at += (unsigned)n;
 		if (is_foreign(pkt.kind) || fup_lost(&pkt, s, at, s->size))

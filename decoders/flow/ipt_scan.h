@@ -24,6 +24,8 @@ struct ipt_seg {
 	bool foreign;		/* holds packets that libipt 2.0.5 does not know */
 	uint32_t kinds;		/* bit of each enum ipt_kind that it holds */
 	uint64_t cut_cyc;	/* the first CYC that an OVF may have cut, HWT_NO_OFF if none */
+	uint64_t back;		/* the first TSC packet that is 0 or before the last, HWT_NO_OFF */
+	uint64_t tsc;		/* of the last one; zero before the first run of a buffer */
 };
 
 /* A CYC of two bytes that with the byte after it reads x7 02 f3: the last two may be an OVF. */

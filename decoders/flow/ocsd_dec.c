@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Elements and packets of one trace id to events. Longer than other files: what is emitted depends
+ * on the state that every kind of element changes.
+ */
 #include "ocsd_dec.h"
 
 #include <errno.h>
@@ -8,23 +12,40 @@
 
 /* An element's own event may come with cycles, a time, a hole and what they release. */
 #define STRAIGHT_MAX	(1U << 20)	/* bytes without a branch: no code, and a walk is long */
+#define END_MAX		4096	/* bytes at the end of a part that may be asked for */
+#define INSN_MAX	4	/* bytes */
 #define ROOM_LOW	(16 * EMIT_STEP)	/* events that may follow after WAIT was answered */
 
 /* ---- code ---- */
 
+/*
+ * The library wants four bytes of any T32 instruction. If code ends in one of two bytes, two zeros
+ * follow, which it does not look at; a half of a longer one stays alone (Arm ARM, F3.1). It does
+ * not say which instruction set it reads: see range().
+ */
+static int pad_t32(struct csdec *d, uint64_t addr, uint8_t *buf)
+{
+	if (buf[1] >> 3 >= 0x1d)
+		return 0;
+	buf[2] = buf[3] = 0;
+	d->padded = addr;
+	return 2;
+}
+
 static uint32_t on_code(void *ctx, uint64_t addr, uint32_t space, uint32_t n, uint8_t *buf)
 {
 	struct csdec *d = ctx;
-	struct hwt_where w = { .pid = d->s.code_pid, .space = space, .time = d->env->when };
 	int rc;
 
 	/* asked for piece after piece: a walk that meets no branch */
 	d->straight = addr == d->straight_to ? d->straight : 0;
 	if (d->straight >= STRAIGHT_MAX)
 		return 0;
-	rc = hwt_image_read(d->env->image, &w, addr, buf, n);
+	rc = when_read(&d->when, d->s.code_pid, space, addr, buf, n, &d->differs);
 	if (rc <= 0)
 		return 0;
+	if (rc == 2 && n >= INSN_MAX && d->differs == HWT_NO_ADDR)
+		rc += pad_t32(d, addr, buf);
 	d->straight += (uint32_t)rc;
 	d->straight_to = addr + (uint32_t)rc;
 	return (uint32_t)rc;
@@ -32,11 +53,40 @@ static uint32_t on_code(void *ctx, uint64_t addr, uint32_t space, uint32_t n, ui
 
 void csdec_code_changed(struct csdec *d)
 {
+	if (!++d->env->versions)
+		d->env->versions = 1;
+	d->version = d->env->versions;
 	if (!d->live_code)
 		return;
 	cslib_drop_asked(d->lib);
 	if (cslib_add_asked(d->lib, 0, UINT64_MAX) < 0)
 		d->env->rc = -ENOMEM;
+}
+
+/* Does the halfword at @off of @v begin a T32 instruction of four bytes, if it begins one? */
+static bool is_long(const struct code_part *v, uint32_t off)
+{
+	return v->p[off + 1] >> 3 >= 0x1d;
+}
+
+/*
+ * Bytes at the end of @v that are better asked for: the last instruction may be one of T32 with two
+ * bytes, see pad_t32(). What stays mapped must not end in one either: it ends behind a halfword
+ * that begins nothing of four bytes, and four bytes that are an instruction then.
+ */
+static uint32_t end_apart(const struct code_part *v)
+{
+	if (is_long(v, v->size - 2))
+		return 0;
+	for (uint32_t n = 4 + (uint32_t)((v->addr + v->size) & 2); n <= END_MAX; n += 4) {
+		uint32_t cut = v->size - n;
+
+		if (n + 6 > v->size)
+			return v->size;
+		if (is_long(v, cut - 4) && !is_long(v, cut - 6))
+			return n;
+	}
+	return 0;
 }
 
 /*
@@ -52,11 +102,13 @@ static int add_parts(struct csdec *d, const struct code_part *v, size_t n)
 	for (size_t i = 0; i < n; i++)
 		between = between && !v[i].space;
 	for (size_t i = 0; i < n && !rc; i++) {
+		uint32_t size = v[i].size - (between ? end_apart(&v[i]) : 0);
+
 		if (between && v[i].addr > at)
 			rc = cslib_add_asked(d->lib, at, v[i].addr - 1);
-		if (!rc)
-			rc = cslib_add_code(d->lib, v[i].addr, v[i].space, v[i].p, v[i].size);
-		at = v[i].addr + v[i].size;
+		if (!rc && size)
+			rc = cslib_add_code(d->lib, v[i].addr, v[i].space, v[i].p, size);
+		at = v[i].addr + size;
 	}
 	if (between && !rc && at)
 		rc = cslib_add_asked(d->lib, at, UINT64_MAX);
@@ -65,12 +117,13 @@ static int add_parts(struct csdec *d, const struct code_part *v, size_t n)
 
 /* ---- elements to events ---- */
 
-static void emit_value(struct csdec *d, unsigned type, uint64_t off, uint64_t v)
+static void emit_value(struct csdec *d, unsigned type, uint64_t off, uint64_t v, uint32_t what)
 {
 	struct hwt_event ev = src_event(&d->s, type, off);
 
 	ev.u.value.value = v;
 	ev.u.value.addr = HWT_NO_ADDR;
+	ev.u.value.what = what;
 	ev.u.value.trace_id = d->s.id;
 	src_emit(&d->s, &ev);
 }
@@ -98,9 +151,8 @@ static void emit_elem(struct csdec *d, const struct cslib_elem *e, uint64_t off)
  */
 static unsigned far_kind(const struct csdec *d, const struct hwt_event *ev)
 {
-	struct hwt_where w = { .pid = d->s.code_pid, .time = d->env->when };
 	unsigned kind = ev->u.range.kind, isa = ev->u.range.isa;
-	uint64_t addr = ev->u.range.last;
+	uint64_t addr = ev->u.range.last, differs;
 	struct hwt_insn in;
 	uint8_t code[4];
 	int n;
@@ -109,7 +161,8 @@ static unsigned far_kind(const struct csdec *d, const struct hwt_event *ev)
 		return kind;
 	if (kind != HWT_INSN_OTHER && (kind != HWT_INSN_IJUMP || isa == HWT_ISA_A64))
 		return kind;
-	n = hwt_image_read(d->env->image, &w, addr, code, ev->u.range.last_size == 2 ? 2 : 4);
+	n = when_read(&d->when, d->s.code_pid, 0, addr, code,
+		      ev->u.range.last_size == 2 ? 2 : 4, &differs);
 	if (n <= 0 || hwt_insn_decode(&in, isa, addr, code, (size_t)n))
 		return kind;
 	return in.kind == (kind == HWT_INSN_OTHER ? HWT_INSN_FAR_CALL : HWT_INSN_FAR_RETURN) ?
@@ -188,16 +241,29 @@ static void give_range(struct csdec *d, const struct cslib_elem *e, uint64_t off
 	emit_range(env->emit, env->emit->ncpus > 1 ? d->s.id : 0, &ev);
 }
 
+/* Half an instruction of A32 or A64, where code ends, was taken for a whole one. */
+static bool is_half(const struct csdec *d, const struct hwt_event *ev)
+{
+	return ev->u.range.isa != HWT_ISA_T32 && d->padded >= ev->u.range.first &&
+		d->padded <= ev->u.range.last;
+}
+
 static void range(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 {
-	struct hwt_where w = { .pid = d->s.code_pid, .space = d->space, .time = d->env->when };
+	struct hwt_where w = when_where(&d->when, d->s.code_pid, d->space);
 	uint32_t known = e->ev.u.range.insns;
 	uint64_t branch = HWT_NO_ADDR;
 	enum trust trust;
 
 	d->overflow_told = false;
+	d->env->proof->version = d->version;
 	trust = doubt_range(&d->doubt, d->env->proof, d->env->image, &w, &e->ev, off, &branch,
 			    &known);
+	if (trust <= TRUST_PART && is_half(d, &e->ev)) {
+		src_hole_at(&d->s, off, d->padded, HWT_GAP_NO_IMAGE, 0);
+		doubt_begin(&d->doubt);
+		trust = TRUST_NONE;
+	}
 	if (trust > TRUST_PART)
 		known = 0;
 	if (trust == TRUST_STACK)
@@ -268,6 +334,8 @@ static void context(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 
 static void element(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 {
+	unsigned cause = e->cause;
+
 	switch (e->what) {
 	case CSLIB_RANGE:
 		range(d, e, off);
@@ -275,6 +343,7 @@ static void element(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 	case CSLIB_NOPATH:
 		d->overflow_told = false;
 		blind_begin(d);
+		doubt_missed(&d->doubt);
 		emit_elem(d, e, off);
 		src_hole_at(&d->s, off, e->ev.u.range.first, HWT_GAP_NO_PATH, 0);
 		break;
@@ -293,10 +362,14 @@ static void element(struct csdec *d, const struct cslib_elem *e, uint64_t off)
 		no_sync(d, e->cause, off);
 		break;
 	case CSLIB_LOST:
+		if (e->cause == HWT_GAP_NO_IMAGE && d->differs != HWT_NO_ADDR &&
+		    d->differs - e->addr < INSN_MAX)
+			cause = HWT_GAP_BAD_IMAGE;	/* it is not known which code ran */
 		blind_begin(d);
+		doubt_missed(&d->doubt);
 		if (d->doubt.on)
 			break;		/* not where the flow is: the hole was told */
-		src_hole_at(&d->s, off, e->addr, e->cause, 0);
+		src_hole_at(&d->s, off, e->addr, cause, 0);
 		break;
 	case CSLIB_PLAIN:
 		emit_elem(d, e, off);
@@ -315,11 +388,15 @@ static bool on_element(void *ctx, const struct cslib_elem *e)
 	if (off >= d->s.end || off < d->s.start)
 		off = d->s.last_off;
 	if (e->has_cycles && !d->env->counts_only)
-		emit_value(d, HWT_EV_CYCLES, off, e->cycles);
+		emit_value(d, HWT_EV_CYCLES, off, e->cycles, e->cycles_before ?
+			   HWT_CYCLES_BEFORE : HWT_CYCLES_BEHIND);
 	if (e->has_time) {
 		/* what came before happened before it, so it bounds only what comes */
 		src_timestamp(&d->s, e->time);
-		emit_value(d, HWT_EV_TIMESTAMP, off, e->time);
+		if (when_time(&d->when, &d->s))
+			csdec_code_changed(d);
+		emit_value(d, HWT_EV_TIMESTAMP, off, e->time,
+			   e->cycles_before ? e->cycles : 0);
 	}
 	element(d, e, off);
 	return emit_room(d->env->emit) >= ROOM_LOW;
@@ -342,6 +419,7 @@ static void packet_context(struct csdec *d, const struct cslib_packet *p)
 		pid = d->s.span_pid;
 	if (pid != d->s.code_pid) {
 		d->s.code_pid = pid;
+		when_owner(&d->when, &d->s, src_off(&d->s, p->index));
 		csdec_code_changed(d);
 	}
 }
@@ -399,6 +477,10 @@ static void on_packet(void *ctx, const struct cslib_packet *p)
 	if (p->has_addr || p->has_source || p->exception)
 		doubt_packet(&d->doubt, off, p->exception ? SEEN_EXCEPTION :
 			     p->has_source ? SEEN_SOURCE : SEEN_TARGET, p->addr);
+	if (p->has_time && when_packet(&d->when, &d->s, off, p->time))
+		csdec_code_changed(d);
+	if (p->no_returns)
+		doubt_packet(&d->doubt, off, SEEN_NO_RETURNS, HWT_NO_ADDR);
 	if (d->live_code)
 		packet_context(d, p);
 }
@@ -449,6 +531,9 @@ int csdec_open(struct csdec *d, const struct flow_args *a, const struct trace_cf
 	int rc;
 
 	d->env = env;
+	d->version = env->versions;
+	d->when = (struct when){ .image = a->image, .span = HWT_TIME_UNKNOWN };
+	d->differs = d->padded = HWT_NO_ADDR;
 	d->blame = HWT_GAP_LIB;
 	d->doubt.stack = has_stack(cfg);
 	src_init(&d->s, a, env->emit, cfg);
@@ -457,6 +542,10 @@ int csdec_open(struct csdec *d, const struct flow_args *a, const struct trace_cf
 	if (rc < 0 || !d->lib || cfg->proto == HWT_PROTO_STM)
 		return rc;
 	d->live_code = !nparts;
+	if (d->live_code)
+		rc = when_open(&d->when, a->image, &d->s, a->buf);
+	if (rc < 0)
+		return rc;
 	return nparts ? add_parts(d, parts, nparts) : cslib_add_asked(d->lib, 0, UINT64_MAX);
 }
 

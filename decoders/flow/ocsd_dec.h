@@ -10,6 +10,7 @@
 #include "ocsd_doubt.h"
 #include "ocsd_lib.h"
 #include "ocsd_src.h"
+#include "ocsd_when.h"
 
 #define CSDEC_IDS	128	/* trace ids */
 #define CSDEC_PAD	64	/* bytes */
@@ -18,10 +19,10 @@ struct csdec_env {		/* what the decoders of a stream share */
 	struct emit *emit;
 	struct hwt_flow_stats *stats;
 	struct hwt_image *image;
-	uint64_t when;		/* base ns of the span, for the image */
 	bool counts_only;	/* nobody wants ranges */
 	bool calls_only;	/* nor their instructions */
 	struct proof *proof;
+	uint32_t versions;	/* of code that were given a number */
 	int rc;			/* negative: the stream ends */
 };
 
@@ -33,6 +34,10 @@ struct csdec {
 	uint16_t blame;		/* enum hwt_gap_cause if the last packet is the library's last */
 	uint16_t blame_before;	/* and that of the packet before it */
 	bool live_code;		/* code is asked for, not mapped */
+	struct when when;
+	uint32_t version;	/* of the code, for @env->proof */
+	uint64_t padded;	/* the last instruction of two bytes that got four, HWT_NO_ADDR */
+	uint64_t differs;	/* it is not known what ran there, HWT_NO_ADDR */
 	uint32_t straight;	/* bytes of code asked for in a row since the last packet */
 	uint64_t straight_to;
 	bool overflow_told;

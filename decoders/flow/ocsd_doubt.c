@@ -155,6 +155,9 @@ static struct named named(struct doubt *d, const struct hwt_event *ev, uint64_t 
 		case SEEN_EXCEPTION:
 			n.exception = here;
 			break;
+		case SEEN_NO_RETURNS:
+			d->stale = false;
+			break;
 		}
 	}
 	return n;
@@ -170,6 +173,12 @@ static bool jumps(const struct hwt_event *ev)
 		return ev->flags & HWT_F_TAKEN;
 	}
 	return false;
+}
+
+void doubt_missed(struct doubt *d)
+{
+	d->stale = true;
+	d->jumped = false;
 }
 
 void doubt_begin(struct doubt *d)

@@ -29,9 +29,9 @@ struct proof_entry {
 	bool straight;		/* the trace says that no branch before the end was taken */
 };
 
-/* Ranges that were looked at. Zeroed but for @version, which is 1 or more. */
+/* Ranges that were looked at. Zeroed at the start. */
 struct proof {
-	uint32_t version;	/* counted up whenever code may have changed */
+	uint32_t version;	/* of the code that the next question is about, 1 or more */
 	struct proof_entry e[PROOF_SLOTS];
 };
 
@@ -48,7 +48,8 @@ enum seen_what {
 	SEEN_TARGET,	/* where the flow goes on */
 	/* the next branch that was taken (Arm ARM, ETE source address element): none before it */
 	SEEN_SOURCE,
-	SEEN_EXCEPTION	/* no address: what ran before it ends at its return address */
+	SEEN_EXCEPTION,	/* no address: what ran before it ends at its return address */
+	SEEN_NO_RETURNS	/* no address: the return stack is empty, and so right */
 };
 
 /* Zeroed but for @stack at the start. */
@@ -65,6 +66,8 @@ struct doubt {
 void doubt_packet(struct doubt *d, uint64_t off, enum seen_what what, uint64_t addr);
 /* The trace unit started afresh: its return stack is empty, the next address is in the trace. */
 void doubt_restart(struct doubt *d);
+/* Instructions were not followed, calls and returns may be among them. */
+void doubt_missed(struct doubt *d);
 /* The trace contradicts the code: where the flow is, is not known until an address is named. */
 void doubt_begin(struct doubt *d);
 /* Nothing that was seen before counts. */

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <opencsd/c_api/opencsd_c_api.h>
 
@@ -17,15 +18,28 @@ struct cslib_dec {
 	dcd_tree_handle_t tree;
 	ocsd_trace_protocol_t proto;
 	uint8_t id;
-	bool m_profile;
+	bool m_profile;		/* exception returns are P0 elements (IHI 0064) */
+	bool at_end;		/* packets that come are what is left: no whole ones */
+	bool cancelled;		/* ETMv3: the packet before cancelled an instruction */
+	uint8_t isa;		/* of the last instructions, enum hwt_isa */
 	bool speculates;	/* TRCIDR8.MAXSPEC is not 0, or not ETMv4 */
 	uint16_t master, channel;	/* STM: bits that the library's numbers are good for */
 	const struct cslib_calls *calls;
 	void *ctx;
 	struct spec spec;
+	bool return_stack;	/* TRCCONFIGR.RS */
+	struct spec_rets rets;
 	const uint8_t *given;	/* bytes that the library works on */
 	uint32_t ngiven;
+	uint8_t *stm;		/* a piece for the STM decoder, or NULL */
 };
+
+/*
+ * While it looks for a sync, the STM decoder of 1.3.3 shows bytes by a count of nibbles modulo 256,
+ * whether there are as many or not (TrcPktProcStm::waitForSync).
+ */
+#define STM_PIECE	4096u
+#define STM_BEHIND	128u
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -43,12 +57,15 @@ void cslib_unlock(void)
 #define __has_feature(x) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-/* OpenCSD 1.3.3 never frees the 32 bytes that hold the element callback of a tree. */
+/*
+ * OpenCSD 1.3.3 never frees the 32 bytes that hold the element callback of a tree, nor the 40 of an
+ * address that a mispredict drops.
+ */
 const char *__lsan_default_suppressions(void);
 
 const char *__lsan_default_suppressions(void)
 {
-	return "leak:ocsd_dt_set_gen_elem_outfn\n";
+	return "leak:ocsd_dt_set_gen_elem_outfn\nleak:EtmV4P0Stack::createAddrElem\n";
 }
 #endif
 
@@ -192,13 +209,54 @@ static bool packet_addr(ocsd_trace_protocol_t proto, const void *pkt, int type, 
 	}
 }
 
-/* Follows what the decoder holds; false if it would go wrong over this packet. */
-static bool speculate(struct spec *s, const ocsd_etmv4_i_pkt *p)
+static bool cancels(int type)
+{
+	return type == ETM4_PKT_I_CANCEL_F1 || type == ETM4_PKT_I_CANCEL_F1_MISPRED ||
+		type == ETM4_PKT_I_CANCEL_F2 || type == ETM4_PKT_I_CANCEL_F3;
+}
+
+/*
+ * Must an address follow, perhaps behind a context? Arm IHI 0064, "Exception" and "Q". @before: it
+ * had to before this packet.
+ */
+static bool owes_address(const ocsd_etmv4_i_pkt *p, bool before)
 {
 	switch (p->type) {
+	case ETM4_PKT_I_EXCEPT:
+		return true;
+	case ETM4_PKT_I_Q:
+		return !p->Q_pkt.addr_present && !p->Q_pkt.addr_match;
+	case ETM4_PKT_I_IGNORE:
+	case ETM4_PKT_I_CTXT:
+		return before;
+	default:
+		return false;
+	}
+}
+
+/* Follows what the decoder holds; false if it would go wrong over this packet. */
+static bool speculate(struct cslib_dec *l, const ocsd_etmv4_i_pkt *p)
+{
+	struct spec *s = &l->spec;
+	bool owed = s->owes_addr;
+
+	/* no more can be uncommitted; the library counts through the whole number */
+	if (cancels(p->type) && p->cancel_elements > s->max)
+		return false;
+	s->owes_addr = owes_address(p, owed);
+	if (owed && !has_address(p->type) && p->type != ETM4_PKT_I_IGNORE &&
+	    p->type != ETM4_PKT_I_CTXT)
+		return false;
+	switch (p->type) {
 	case ETM4_PKT_I_COMMIT:
+		spec_commit(s, p->commit_elements);
+		return true;
 	case ETM4_PKT_I_IGNORE:
 		return true;
+	case ETM4_PKT_I_TRACE_INFO:
+		if (!spec_info(s, p->curr_spec_depth))
+			return false;
+		break;
 	case ETM4_PKT_I_CANCEL_F1:
 	case ETM4_PKT_I_CANCEL_F1_MISPRED:
 	case ETM4_PKT_I_CANCEL_F2:
@@ -209,8 +267,10 @@ static bool speculate(struct spec *s, const ocsd_etmv4_i_pkt *p)
 			spec_cancel(s, p->cancel_elements);
 		return p->type == ETM4_PKT_I_CANCEL_F1 || spec_mispredict(s);
 	case ETM4_PKT_I_EXCEPT:
-	case ETM4_PKT_I_EXCEPT_RTN:
 		spec_push(s, SPEC_P0, 1);
+		return true;
+	case ETM4_PKT_I_EXCEPT_RTN:
+		spec_push(s, l->m_profile ? SPEC_P0 : SPEC_OTHER, 1);
 		return true;
 	default:
 		break;
@@ -283,6 +343,80 @@ static bool drops_nothing(const struct cslib_dec *l, const ocsd_etmv4_i_pkt *p)
 	return !l->speculates && resolves(p->type) && p->type != ETM4_PKT_I_COMMIT;
 }
 
+/* Where elements are told late, what the return stack holds at this packet is not known. */
+static bool returns(struct cslib_dec *l, const ocsd_etmv4_i_pkt *p)
+{
+	bool tells_target = p->type == ETM4_PKT_I_EXCEPT && p->exception_info.addr_interp == 2;
+
+	if (!l->return_stack)
+		return true;
+	if (l->speculates)
+		return !tells_target;
+	if (p->type == ETM4_PKT_I_EXCEPT)
+		return spec_rets_exception(&l->rets, tells_target);
+	if (p->type == ETM4_PKT_I_TRACE_ON || p->type == ETM4_PKT_I_TRACE_INFO)
+		l->rets = (struct spec_rets){ .n = 0 };
+	else if (has_address(p->type))
+		l->rets.pending = false;
+	return true;
+}
+
+/*
+ * Trace info empties the return stack (IHI 0064, "Return stack"). Of elements that wait for their
+ * commit the library takes calls and returns later, so those must not be there.
+ */
+static bool empties_stack(const struct cslib_dec *l, const ocsd_etmv4_i_pkt *p)
+{
+	return l->proto == OCSD_PROTOCOL_ETMV4I && p->type == ETM4_PKT_I_TRACE_INFO &&
+		(!l->speculates || !p->curr_spec_depth);
+}
+
+/*
+ * ETMv3: does the packet cancel an instruction right behind another that did? 1.3.3 then takes more
+ * elements back than it has (OcsdGenElemList::cancelPendElem) and writes before its list.
+ */
+static bool cancels_twice(struct cslib_dec *l, const ocsd_etmv3_pkt *p)
+{
+	bool again = l->cancelled;
+
+	l->cancelled = p->type == ETM3_PKT_BRANCH_ADDRESS && p->exception.bits.present &&
+		p->exception.bits.cancel;
+	return again && l->cancelled;
+}
+
+/*
+ * ETMv3: a P-header of neither instructions nor cycles, which is none (IHI 0014, "P-headers"): 0x80
+ * is the end of an A-sync. 1.3.3 tells a range for it whose fields nobody wrote.
+ */
+static bool tells_nothing(const ocsd_etmv3_pkt *p)
+{
+	return p->type == ETM3_PKT_P_HDR && !p->atom.num && !p->cycle_count;
+}
+
+static bool packet_stamp(const struct cslib_dec *l, const void *pkt, struct cslib_packet *p)
+{
+	const ocsd_etmv3_pkt *etm3 = pkt;
+	const ocsd_ptm_pkt *ptm = pkt;
+	const ocsd_stm_pkt *stm = pkt;
+
+	switch (l->proto) {
+	case OCSD_PROTOCOL_ETMV4I:
+		p->stamp = p->time;
+		return p->has_time;
+	case OCSD_PROTOCOL_ETMV3:
+		p->stamp = etm3->timestamp;
+		return p->type == ETM3_PKT_TIMESTAMP;
+	case OCSD_PROTOCOL_PTM:
+		p->stamp = ptm->timestamp;
+		return p->type == PTM_PKT_TIMESTAMP;
+	case OCSD_PROTOCOL_STM:
+		p->stamp = stm->timestamp;
+		return p->use == CSLIB_GOOD && stm->pkt_has_ts;
+	default:
+		return false;
+	}
+}
+
 static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_trc_index_t index,
 		      const void *pkt, const uint32_t size, const uint8_t *bytes)
 {
@@ -294,15 +428,32 @@ static void on_packet(const void *ctx, const ocsd_datapath_op_t op, const ocsd_t
 		return;
 	/* the decoder gets the same packet after this: a bad one makes it wait for the next sync */
 	if (l->calls->element && l->proto == OCSD_PROTOCOL_ETMV4I &&
-	    (drops_nothing(l, pkt) || !speculate(&l->spec, pkt)))
+	    (drops_nothing(l, pkt) || !speculate(l, pkt) || !returns(l, pkt)))
 		((ocsd_etmv4_i_pkt *)pkt)->type = ETM4_PKT_I_BAD_SEQUENCE;
+	if (l->proto == OCSD_PROTOCOL_ETMV3 && (cancels_twice(l, pkt) || tells_nothing(pkt)))
+		((ocsd_etmv3_pkt *)pkt)->type = ETM3_PKT_BAD_SEQUENCE;
+	/* 1.3.3 makes an address of the bytes of an ETMv3 packet that the end of the trace cuts */
+	if (l->proto == OCSD_PROTOCOL_ETMV3 && l->at_end)
+		((ocsd_etmv3_pkt *)pkt)->type = ETM3_PKT_INCOMPLETE_EOT;
 	p.use = packet_use(l->proto, pkt, size, &p.type);
 	find_bytes(l, &p);
+	if (p.use == CSLIB_BAD) {
+		spec_reset(&l->spec);
+		l->rets = (struct spec_rets){ .n = 0 };
+	}
 	if (l->proto == OCSD_PROTOCOL_STM)
 		stm_reset(l, p.type);
 	p.blame = (uint16_t)blame(l, &p);
 	p.has_addr = packet_addr(l->proto, pkt, p.type, &p.addr);
 	p.exception = l->proto == OCSD_PROTOCOL_ETMV4I && p.type == ETM4_PKT_I_EXCEPT;
+	p.no_returns = empties_stack(l, pkt);
+	p.has_time = l->proto == OCSD_PROTOCOL_ETMV4I && p.type == ETM4_PKT_I_TIMESTAMP;
+	/* one that has no count has that of the packet before it */
+	if (p.has_time && bytes && !(bytes[0] & 1))
+		((ocsd_etmv4_i_pkt *)pkt)->cycle_count = 0;
+	if (p.has_time)
+		p.time = ((const ocsd_etmv4_i_pkt *)pkt)->ts.timestamp;
+	p.has_stamp = packet_stamp(l, pkt, &p);
 	p.has_source = l->proto == OCSD_PROTOCOL_ETMV4I && p.type >= ETE_PKT_I_SRC_ADDR_MATCH &&
 		p.type <= ETE_PKT_I_SRC_ADDR_L_64IS1;
 	p.unexpected = !l->speculates && resolves(p.type);
@@ -456,7 +607,8 @@ static void exception(struct cslib_elem *x, const ocsd_generic_trace_elem *e,
 	x->ev.u.exc.from = e->excep_ret_addr ? e->en_addr : HWT_NO_ADDR;
 	x->ev.u.exc.to = HWT_NO_ADDR;
 	x->ev.u.exc.number = e->exception_number;
-	x->ev.u.exc.isa = (uint8_t)isa_of(e->isa);
+	/* in 1.3.3 nobody writes the ISA of an exception of ETMv3 */
+	x->ev.u.exc.isa = l->proto == OCSD_PROTOCOL_ETMV3 ? l->isa : (uint8_t)isa_of(e->isa);
 	x->ev.u.exc.trace_id = l->id;
 	x->ev.u.exc.what = (uint8_t)(l->proto == OCSD_PROTOCOL_ETMV4I ?
 		csexc_v4(e->exception_number, l->m_profile) :
@@ -575,6 +727,8 @@ static void convert(struct cslib_elem *x, const ocsd_generic_trace_elem *e,
 		break;
 	case OCSD_GEN_TRC_ELEM_TIMESTAMP:
 		x->what = CSLIB_NOTHING;
+		/* ETMv4 counts there from the last cycle count, as the next one does: not a step */
+		x->has_cycles &= l->proto != OCSD_PROTOCOL_ETMV4I;
 		x->has_time = true;
 		x->time = e->timestamp;
 		break;
@@ -605,11 +759,19 @@ static void convert(struct cslib_elem *x, const ocsd_generic_trace_elem *e,
 static ocsd_datapath_resp_t on_element(const void *ctx, const ocsd_trc_index_t index,
 				       const uint8_t id, const ocsd_generic_trace_elem *e)
 {
-	const struct cslib_dec *l = ctx;
+	struct cslib_dec *l = (struct cslib_dec *)ctx;
 	struct cslib_elem x = { .index = (uint32_t)index, .has_cycles = e->has_cc,
-			      .cycles = e->cycle_count };
+			      /* without the flag the library leaves that of an earlier one */
+			      .cycles = e->has_cc ? e->cycle_count : 0,
+			      .cycles_before = l->proto == OCSD_PROTOCOL_ETMV4I };
 
+	if (e->elem_type == OCSD_GEN_TRC_ELEM_INSTR_RANGE)
+		spec_rets_range(&l->rets, e->last_instr_exec,
+				e->last_i_subtype == OCSD_S_INSTR_BR_LINK,
+				e->last_i_type == OCSD_INSTR_BR_INDIRECT);
 	convert(&x, e, l);
+	if (x.ev.type == HWT_EV_RANGE)
+		l->isa = x.ev.u.range.isa;
 	if (x.ev.type == HWT_EV_MARK) {
 		x.ev.u.mark.master &= l->master;
 		x.ev.u.mark.channel &= l->channel;
@@ -639,9 +801,10 @@ static void arch_of(const struct trace_cfg *cfg, ocsd_arch_version_t *arch,
 	}
 	/*
 	 * Later A profiles only add instructions that an older core could not have run, so the
-	 * newest is right for all of them.
+	 * newest is right for all of them. Before 1.8.3 the library counts exception returns as P0
+	 * elements of ARMv7-M alone; its branches are those that it knows of other M profiles, too.
 	 */
-	if (v7)
+	if (v7 || *profile == profile_CortexM)
 		*arch = ARCH_V7;
 	else
 		*arch = *profile == profile_CortexA ? ARCH_V8_max : ARCH_V8;
@@ -730,7 +893,16 @@ static const struct {
 static ocsd_err_t setup(struct cslib_dec *l, const struct trace_cfg *cfg)
 {
 	int flags = l->calls->element ? OCSD_CREATE_FLG_FULL_DECODER : OCSD_CREATE_FLG_PACKET_PROC;
-	ocsd_err_t err = kinds[cfg->proto].create(l->tree, cfg, flags);
+	ocsd_err_t err;
+
+	/*
+	 * An exception that finds the return stack empty makes 1.3.3 drop all it holds and go on
+	 * with what it dropped, unless errors are to end it. Without speculation returns() sees
+	 * such an exception before.
+	 */
+	if (l->calls->element && l->return_stack && l->speculates)
+		flags |= OCSD_OPFLG_PKTDEC_HALT_BAD_PKTS;
+	err = kinds[cfg->proto].create(l->tree, cfg, flags);
 
 	if (err != OCSD_OK)
 		return err;
@@ -762,6 +934,16 @@ int cslib_open(struct cslib_dec **out, const struct trace_cfg *cfg, const struct
 	l->master = l->channel = 0xffff;
 	l->proto = kinds[cfg->proto].proto;
 	l->speculates = l->proto != OCSD_PROTOCOL_ETMV4I || cfg->r.etm4.idr8;
+	/* TRCIDR8.MAXSPEC */
+	l->spec.max = l->proto == OCSD_PROTOCOL_ETMV4I ? cfg->r.etm4.idr8 : 0;
+	l->return_stack = l->proto == OCSD_PROTOCOL_ETMV4I && cfg->r.etm4.configr >> 12 & 1;
+	if (l->proto == OCSD_PROTOCOL_STM) {
+		l->stm = calloc(1, STM_PIECE + STM_BEHIND);
+		if (!l->stm) {
+			free(l);
+			return -ENOMEM;
+		}
+	}
 	/* its logger is shared by all trees and is not made for threads */
 	ocsd_def_errlog_init(OCSD_ERR_SEV_NONE, 0);
 	l->tree = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, OCSD_DFRMTR_FRAME_MEM_ALIGN);
@@ -779,6 +961,8 @@ void cslib_close(struct cslib_dec *l)
 {
 	if (l && l->tree != C_API_INVALID_TREE_HANDLE)
 		ocsd_destroy_dcd_tree(l->tree);
+	if (l)
+		free(l->stm);
 	free(l);
 }
 
@@ -794,6 +978,11 @@ static enum cslib_answer answer(ocsd_datapath_resp_t r, int32_t *code)
 enum cslib_answer cslib_data(struct cslib_dec *l, uint64_t index, const uint8_t *p, uint32_t n,
 			 uint32_t *used, int32_t *code)
 {
+	if (l->stm) {
+		n = n < STM_PIECE ? n : STM_PIECE;
+		memcpy(l->stm, p, n);
+		p = l->stm;
+	}
 	l->given = p;
 	l->ngiven = n;
 	return answer(ocsd_dt_process_data(l->tree, OCSD_OP_DATA, (ocsd_trc_index_t)index, n, p,
@@ -807,11 +996,17 @@ enum cslib_answer cslib_flush(struct cslib_dec *l, int32_t *code)
 
 enum cslib_answer cslib_eot(struct cslib_dec *l, int32_t *code)
 {
-	return answer(ocsd_dt_process_data(l->tree, OCSD_OP_EOT, 0, 0, NULL, NULL), code);
+	enum cslib_answer a;
+
+	l->at_end = true;
+	a = answer(ocsd_dt_process_data(l->tree, OCSD_OP_EOT, 0, 0, NULL, NULL), code);
+	l->at_end = false;
+	return a;
 }
 
 void cslib_reset(struct cslib_dec *l)
 {
+	spec_reset(&l->spec);
 	ocsd_dt_process_data(l->tree, OCSD_OP_RESET, 0, 0, NULL, NULL);
 }
 
@@ -831,19 +1026,31 @@ static int code_result(ocsd_err_t err)
 	return err == OCSD_OK ? 0 : err == OCSD_ERR_MEM ? -ENOMEM : -HWT_E_LIB;
 }
 
+/*
+ * 1.3.3 finds each address whose instruction ends at 2^64 in its cache, wherever that is, and reads
+ * far outside (TrcMemAccCache::blockInPage). It is given nothing of the last page.
+ */
+#define TOP	(UINT64_MAX - 4096)
+
 int cslib_add_code(struct cslib_dec *l, uint64_t addr, uint32_t space, const uint8_t *p, uint32_t n)
 {
-	ocsd_err_t err = ocsd_dt_add_buffer_mem_acc(l->tree, addr, space ?
-						    (ocsd_mem_space_acc_t)space :
-						    OCSD_MEM_SPACE_ANY, p, n);
+	ocsd_err_t err;
 
+	if (addr > TOP)
+		return 0;
+	if (n > TOP - addr + 1)
+		n = (uint32_t)(TOP - addr + 1);
+	err = ocsd_dt_add_buffer_mem_acc(l->tree, addr, space ? (ocsd_mem_space_acc_t)space :
+					 OCSD_MEM_SPACE_ANY, p, n);
 	return code_result(err == OCSD_ERR_MEM_ACC_OVERLAP ? OCSD_OK : err);
 }
 
 int cslib_add_asked(struct cslib_dec *l, uint64_t lo, uint64_t hi)
 {
-	return code_result(ocsd_dt_add_callback_mem_acc(l->tree, lo, hi, OCSD_MEM_SPACE_ANY,
-							on_code, l));
+	if (lo > TOP)
+		return 0;
+	return code_result(ocsd_dt_add_callback_mem_acc(l->tree, lo, hi < TOP ? hi : TOP,
+							OCSD_MEM_SPACE_ANY, on_code, l));
 }
 
 void cslib_drop_asked(struct cslib_dec *l)

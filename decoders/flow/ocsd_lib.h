@@ -27,7 +27,10 @@ struct cslib_packet {
 	bool has_addr;		/* @addr is where the flow goes on */
 	bool has_source;	/* @addr is the next branch that is taken */
 	bool exception;
-	uint64_t addr;
+	bool has_time;		/* @time: a timestamp of ETMv4 or ETE */
+	bool has_stamp;		/* @stamp: a timestamp of any protocol */
+	bool no_returns;	/* the return stacks of unit and library are empty now */
+	uint64_t addr, time, stamp;
 	uint32_t index;		/* byte index of its first byte, modulo 2^32 */
 	uint32_t size;		/* bytes */
 	const uint8_t *bytes;
@@ -53,6 +56,7 @@ struct cslib_elem {
 	enum cslib_what what;
 	uint32_t index;		/* of its packet; not set by some elements of 1.3.3 (Q) */
 	bool has_cycles, has_time;	/* @cycles, @time: seen before the event */
+	bool cycles_before;	/* @cycles end with what came before; those of a timestamp, too */
 	bool overflow;		/* ON because of one */
 	uint16_t cause;		/* enum hwt_gap_cause */
 	uint32_t cycles;

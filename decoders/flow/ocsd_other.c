@@ -31,6 +31,15 @@ void csothers_add(struct csothers *o, unsigned id, uint64_t off, uint64_t n)
 		v->places++;
 }
 
+void csothers_known(struct csothers *o)
+{
+	struct csother *v = &o->v[CSDEC_IDS];
+
+	if (v->bytes)
+		csothers_gap(o, v->off, v->bytes, 0, HWT_GAP_NO_SYNC, 0, CSDEC_IDS);
+	*v = (struct csother){ 0 };
+}
+
 /* The id whose first bytes come first; OTHERS if there is none. */
 static unsigned first_other(const struct csothers *o)
 {

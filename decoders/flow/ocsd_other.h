@@ -20,6 +20,8 @@ struct csothers {
 void csothers_gap(struct csothers *o, uint64_t off, uint64_t bytes, uint64_t lost, unsigned cause,
 		  int32_t code, unsigned id);
 void csothers_add(struct csothers *o, unsigned id, uint64_t off, uint64_t n);
+/* The first bytes with an id are here: those before them are a hole in front of what they tell. */
+void csothers_known(struct csothers *o);
 /*
  * One hole for each id, in order of their first places; their bytes lie between those of other
  * sources. The ring of @emit has room for as many events as there are ids.

@@ -12,6 +12,7 @@ void src_init(struct src *s, const struct flow_args *a, struct emit *emit,
 		.cfg = cfg, .emit = emit, .machine = a->machine, .buf = a->src,
 		.id = cfg->trace_id, .map = map ? a->tsc : NULL,
 		.clock = map ? HWT_CLOCK_BASE : HWT_CLOCK_CS, .time = HWT_TIME_UNKNOWN,
+		.notes = a->notes,
 		.sync_off = HWT_NO_OFF, .span_pid = HWT_NONE, .span_tid = HWT_NONE,
 		.pid = HWT_NONE, .tid = HWT_NONE, .code_pid = HWT_NONE,
 	};
@@ -47,7 +48,8 @@ uint64_t src_off(const struct src *s, uint32_t index)
 struct hwt_event src_event(const struct src *s, unsigned type, uint64_t off)
 {
 	return (struct hwt_event){
-		.time = s->time, .span = HWT_SPAN_UNKNOWN, .type = (uint16_t)type,
+		.time = s->time, .span = s->back ? FLOW_REACH_UNKNOWN : HWT_SPAN_UNKNOWN,
+		.type = (uint16_t)type,
 		.clock = s->clock, .cpu = s->cfg->cpu, .pid = s->pid, .tid = s->tid,
 		.src = s->buf, .off = off,
 	};
@@ -139,9 +141,16 @@ uint64_t src_settle(struct src *s, unsigned cause)
 
 void src_timestamp(struct src *s, uint64_t ticks)
 {
-	uint64_t t = s->map ? time_map_ns(s->map, ticks) : ticks;
+	uint64_t t = s->map ? time_map_ns_ordered(s->map, ticks) : ticks;
 
-	if (t != HWT_TIME_UNKNOWN && (s->time == HWT_TIME_UNKNOWN || t > s->time))
+	if (t == HWT_TIME_UNKNOWN)
+		return;
+	if (ticks < s->ticks && s->notes)
+		notes_add(s->notes, HWT_NOTE_WARN, 196, s->cfg->name, s->last_off,
+			  "this timestamp is before the one it follows: the counter was set");
+	s->ticks = ticks;
+	s->back = s->time != HWT_TIME_UNKNOWN && t < s->time;
+	if (!s->back)
 		s->time = t;
 }
 

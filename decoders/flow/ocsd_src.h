@@ -38,6 +38,9 @@ struct src {
 	uint64_t last_off, last_size;	/* packet that the library works on */
 	uint64_t sync_off;		/* of the last A-sync, or HWT_NO_OFF */
 	uint64_t time;			/* lower bound for what comes, HWT_TIME_UNKNOWN */
+	uint64_t ticks;			/* the last timestamp */
+	bool back;			/* it is before one of the others */
+	struct notes *notes;		/* or NULL */
 	uint8_t clock;
 	int32_t span_pid, span_tid;	/* what the recorder says of the owner */
 	int32_t pid, tid;		/* of the events */

@@ -92,6 +92,18 @@ static void cut_pad(const struct csdec *d, const struct cslib_packet *p, uint64_
 		*size = d->given - (off - d->s.base);
 }
 
+/* As csdec_account() counts them, if the decoder was not @hunting before. */
+static uint8_t own_hole(const struct cslib_packet *p, bool hunting)
+{
+	if (hunting)
+		return HWT_GAP_NONE;
+	if (p->use == CSLIB_OVERFLOW)
+		return HWT_GAP_OVERFLOW;
+	if (p->use == CSLIB_DISCARD)
+		return HWT_GAP_BREAK;
+	return p->use == CSLIB_GOOD && p->unexpected ? HWT_GAP_BAD_PACKET : HWT_GAP_NONE;
+}
+
 static void list(void *ctx, const struct cslib_packet *p)
 {
 	struct lister *l = ctx;
@@ -99,6 +111,7 @@ static void list(void *ctx, const struct cslib_packet *p)
 	const uint8_t *bytes = p->bytes;
 	uint64_t have;
 	struct hwt_packet *k;
+	bool hunting = l->d.s.hunting;
 	char text[512];
 
 	csdec_account(&l->d, p);
@@ -108,6 +121,7 @@ static void list(void *ctx, const struct cslib_packet *p)
 	k->proto = l->d.s.cfg->proto;
 	k->bad = p->use == CSLIB_UNSYNC || p->use == CSLIB_BAD || p->use == CSLIB_CUT;
 	k->unused = !k->bad && l->d.s.hunting && p->use == CSLIB_GOOD;
+	k->hole = own_hole(p, hunting);
 	if (csdec_padding(&l->d, p)) {
 		k->bad = false;
 		snprintf(text, sizeof(text), "I_IGNORE : Ignore; before the first A-sync");

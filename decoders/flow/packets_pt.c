@@ -140,6 +140,8 @@ static int good(struct packets_pt *pp, struct hwt_packet *pkt, const struct ipt_
 	size_t len;
 
 	begin(pp, pkt, k->size);
+	if (k->kind == IPT_OVF)
+		pkt->hole = HWT_GAP_OVERFLOW;
 	if (k->kind == IPT_PSB)
 		memset(&pp->last, 0, sizeof(pp->last));
 	snprintf(pkt->name, sizeof(pkt->name), "%s", ipt_packet_name(k->kind));

@@ -276,6 +276,18 @@ static int decode_odd(struct ipt_packet *out, struct ipt_ctx *ctx, const uint8_t
 	return -HWT_E_PACKET;
 }
 
+/*
+ * 32 first bytes with the same three high bits, which are IPBytes in the TIP family (op codes 01,
+ * 0d, 11, 1d); even ones are PAD and short TNT, those that end in 011 CYC of one byte.
+ */
+#define SIZES(ip, ext, mtc) \
+	1, ip, ext, 1, 1, 0, 1, 0, 1, 0, 1, 1, 1, ip, 1, 0, \
+	1, ip, 1, 1, 1, 0, 1, 0, 1, mtc, 1, 1, 1, ip, 1, 0
+const uint8_t ipt_packet_sizes[256] = {
+	SIZES(1, 0, 0), SIZES(3, 1, 0), SIZES(5, 1, 2), SIZES(7, 1, 0),
+	SIZES(7, 1, 0), SIZES(0, 1, 0), SIZES(9, 1, 0), SIZES(0, 1, 0),
+};
+
 int ipt_packet_decode_any(struct ipt_packet *out, struct ipt_ctx *ctx, const uint8_t *p, size_t n)
 {
 	if (!n)

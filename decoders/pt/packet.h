@@ -81,6 +81,21 @@ static inline int ipt_packet_decode(struct ipt_packet *out, struct ipt_ctx *ctx,
 	return 1;
 }
 
+/*
+ * True of the first byte of PAD and of a short TNT, which are one byte each and most of a trace;
+ * outside of blocks (struct ipt_ctx).
+ */
+static inline int ipt_packet_is_short(uint8_t first)
+{
+	return !(first & 1) && first != 0x02;
+}
+
+/*
+ * Sizes of packets that their first byte tells, outside of blocks: PAD, short TNT, TIP family,
+ * short CYC, MTC. 0: any other, and what is not defined.
+ */
+extern const uint8_t ipt_packet_sizes[256];
+
 /* Why ipt_packet_decode() gave -HWT_E_PACKET for these bytes; static, never NULL. */
 const char *ipt_packet_why(const uint8_t *p, size_t n);
 
