@@ -4,42 +4,38 @@
 #include <string.h>
 
 #include "../../hwtrace/image/priv.h"
+#include "../support/imgfix.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
 
-int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+static void use(struct hwt_image *img, struct file *f)
 {
 	struct hwt_where w = { .pid = 1, .time = HWT_TIME_UNKNOWN };
-	struct notes ns = { 0 };
-	struct hwt_image *img;
 	struct hwt_diag d;
-	struct file *f;
 	uint64_t r[8][2];
 	size_t k;
 
-	if (image_new(&img, &ns) < 0)
-		return 0;
-	if (file_mem(&f, "fuzz", p, n) == 0) {
-		jitdump_load(img, 1, f, &d);
-		file_close(f);
-		k = hwt_image_find(img, "*", r, 8);
-		for (size_t i = 0; i < k && i < 8; i++) {
-			struct image_section *v;
-			struct hwt_symbol s;
-			struct hwt_line l[2];
-			uint8_t b[64];
-			size_t nv;
+	jitdump_load(img, 1, f, &d);
+	k = hwt_image_find(img, "*", r, 8);
+	for (size_t i = 0; i < k && i < 8; i++) {
+		struct image_section *v;
+		struct hwt_symbol s;
+		struct hwt_line l[2];
+		uint8_t b[64];
+		size_t nv;
 
-			w.time = i & 1 ? HWT_TIME_UNKNOWN : i;
-			hwt_image_read(img, &w, r[i][0], b, sizeof(b));
-			if (hwt_image_symbol(img, &w, r[i][1], &s))
-				(void)strlen(s.name);
-			hwt_image_lines(img, &w, r[i][1], l, 2);
-			if (!image_sections(img, &w, &v, &nv))
-				free(v);
-		}
+		w.time = i & 1 ? HWT_TIME_UNKNOWN : i;
+		hwt_image_read(img, &w, r[i][0], b, sizeof(b));
+		if (hwt_image_symbol(img, &w, r[i][1], &s))
+			(void)strlen(s.name);
+		hwt_image_lines(img, &w, r[i][1], l, 2);
+		if (!image_sections(img, &w, &v, &nv))
+			free(v);
 	}
-	image_free(img);
-	notes_free(&ns);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
+{
+	imgfix_with_file(p, n, use);
 	return 0;
 }

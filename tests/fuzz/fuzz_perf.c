@@ -3,6 +3,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include <hwtrace/abi.h>
+#include <hwtrace/uapi.h>
+
 #include "hwtrace/source/capture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n);
@@ -53,6 +56,37 @@ static void events(struct capture *c)
 	hwt_stream_close(s);
 }
 
+/* The same in order of time: it does not go back, and what is called virtual is. */
+static void kernel(struct capture *c)
+{
+	const struct hwt_abi_event *e;
+	struct hwt_abi_value v;
+	struct hwt_event ev[16];
+	struct hwt_stream *s;
+	uint64_t last = 0;
+	char text[256];
+	int n;
+
+	if (c->kernel(c, &s, NULL))
+		return;
+	while ((n = hwt_stream_next(s, ev, 16)) > 0)
+		for (int i = 0; i < n; i++) {
+			check(ev[i].type == HWT_EV_RECORD && ev[i].time >= last);
+			last = ev[i].time;
+			if (ev[i].u.rec.id < HWT_ID_DIRTY) {
+				check(hwt_abi_record(&e, ev[i].u.rec.data, ev[i].u.rec.size) ==
+				      (int)ev[i].u.rec.size && e);
+				hwt_abi_format(text, sizeof(text), e, ev[i].u.rec.data);
+				continue;
+			}
+			c->dirty_name(c, &ev[i]);
+			c->dirty_text(c, &ev[i], text, sizeof(text));
+			c->dirty_field(c, &ev[i], "comm", &v);
+		}
+	check(n == 0);
+	hwt_stream_close(s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 {
 	struct hwt_diag d;
@@ -66,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
 		if (!source_perf.open(c, f, "fuzz", NULL, &d)) {
 			__atomic_add_fetch(&sink, spans(c), __ATOMIC_RELAXED);
 			events(c);
+			kernel(c);
 		}
 	}
 	capture_free(c);

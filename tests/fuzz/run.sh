@@ -12,7 +12,7 @@ for src in tests/fuzz/fuzz_*.c; do
 	case " ${TARGETS:-$name} " in *" $name "*) ;; *) continue ;; esac
 	mkdir -p "$O/corpus/$name" "$O/crashes"
 	log=$O/$name.log
-	if "$O/fuzzers/$t" -runs="$RUNS" -seed=1 -max_len=8192 -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 \
+	if "$O/fuzzers/$t" -runs="$RUNS" -seed=1 -max_len=8192 -timeout=120 -rss_limit_mb=1024 -print_final_stats=1 \
 		-artifact_prefix="$O/crashes/$name-" "$O/corpus/$name" "tests/fuzz/corpus/$name" >"$log" 2>&1; then
 		echo "ok    $name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") executions"
 	else

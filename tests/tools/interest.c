@@ -2,6 +2,7 @@
 /*
  * interest CAPTURE [ELF]: the events that each level of interest makes flow produce, by type, as
  * "level NAME COUNT" lines; "events" is the flow stream's own count, "ranges" what was walked.
+ * interest CAPTURE ELF FROM TO: the same of a timeline for pairs of these points, as "points".
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +49,39 @@ static int count(struct hwt_session *s, const char *name, enum hwt_level level)
 	return 0;
 }
 
+static int count_points(struct hwt_session *s, const char *from, const char *to)
+{
+	struct hwt_pairs_opts po = { .size = sizeof(po), .from = from, .to = to };
+	struct hwt_timeline_opts o = { .size = sizeof(o), .want = HWT_INTEREST_ALL };
+	unsigned long long n[HWT_EV_TYPES] = { 0 }, pairs = 0;
+	struct hwt_timeline_stats st;
+	struct hwt_stream *timeline;
+	struct hwt_event ev[256];
+	struct hwt_pairs *p;
+	struct hwt_pair pair;
+	int k;
+
+	if (hwt_pairs_new(&p, s, &po, NULL) < 0)
+		return 1;
+	hwt_pairs_want(p, &o);
+	if (hwt_session_timeline(s, &o, &timeline, NULL) < 0)
+		return 1;
+	while ((k = hwt_stream_next(timeline, ev, 256)) > 0)
+		for (int j = 0; j < k; j++) {
+			n[ev[j].type]++;
+			pairs += hwt_pairs_event(p, &ev[j], &pair) == 1;
+		}
+	hwt_timeline_stats(timeline, &st);
+	printf("points events %llu\npoints ranges %llu\npoints pairs %llu\n",
+	       (unsigned long long)st.flow.events, (unsigned long long)st.flow.ranges, pairs);
+	for (unsigned t = HWT_EV_NONE + 1; t < HWT_EV_TYPES; t++)
+		if (n[t])
+			printf("points %s %llu\n", names[t] ? names[t] : "other", n[t]);
+	hwt_stream_close(timeline);
+	hwt_pairs_free(p);
+	return k < 0;
+}
+
 int main(int argc, char **argv)
 {
 	const struct hwt_elf_arg elf = { argc > 2 ? argv[2] : NULL, HWT_NO_ADDR };
@@ -56,15 +90,16 @@ int main(int argc, char **argv)
 	struct hwt_session *s;
 	int rc;
 
-	if (argc < 2 || argc > 3) {
-		fprintf(stderr, "usage: interest CAPTURE [ELF]\n");
+	if (argc < 2 || argc == 4 || argc > 5) {
+		fprintf(stderr, "usage: interest CAPTURE [ELF [FROM TO]]\n");
 		return 2;
 	}
 	if (hwt_session_open(&s, argv[1], &o, &diag) < 0) {
 		fprintf(stderr, "interest: %s\n", diag.text);
 		return 1;
 	}
-	rc = count(s, "holes", HWT_LEVEL_HOLES) || count(s, "calls", HWT_LEVEL_CALLS) ||
+	rc = argc > 3 ? count_points(s, argv[3], argv[4]) :
+		count(s, "holes", HWT_LEVEL_HOLES) || count(s, "calls", HWT_LEVEL_CALLS) ||
 		count(s, "ranges", HWT_LEVEL_RANGES);
 	hwt_session_close(s);
 	return rc;

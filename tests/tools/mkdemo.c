@@ -14,33 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "tests/support/mkperf.h"
 #include "tests/support/ptmodel.h"
-
-static uint8_t *slurp(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-	uint8_t *p = NULL;
-	struct stat st;
-
-	if (f && !fstat(fileno(f), &st)) {
-		*n = (size_t)st.st_size;
-		p = malloc(*n + 1);
-		if (p && fread(p, 1, *n, f) != *n)
-			p = NULL;
-		if (p)
-			p[*n] = 0;
-	}
-	if (f)
-		fclose(f);
-	if (!p) {
-		fprintf(stderr, "mkdemo: can not read %s\n", path);
-		exit(1);
-	}
-	return p;
-}
+#include "tests/support/slurp.h"
 
 static void save(const char *path, const void *p, size_t n)
 {
@@ -88,8 +65,8 @@ static void pt_info(struct mkperf *m)
 	mkperf_info(m, 1, words, sizeof(words) / sizeof(words[0]));
 }
 
-static void perf_data(const char *path, const char *name, const uint8_t *elf, const struct ptenc *e,
-		      bool plain)
+static void perf_data(const char *path, const char *name, const uint8_t *elf,
+		      const struct model_pt_buf *e, bool plain)
 {
 	const Elf64_Ehdr *eh = (const void *)elf;
 	const Elf64_Phdr *ph = (const void *)(elf + eh->e_phoff);
@@ -134,7 +111,7 @@ int main(int argc, char **argv)
 	const char *raw = NULL, *name = NULL;
 	unsigned long repeat = 1;
 	size_t n, where = 0, room, start = 0;
-	struct ptenc e;
+	struct model_pt_buf e;
 	uint64_t *addrs;
 	char *text, *p;
 	bool plain = false;
@@ -178,10 +155,10 @@ int main(int argc, char **argv)
 	}
 	m.addr = addrs;
 	room = (m.n * 2 + 4096) * repeat;
-	ptenc_init(&e, malloc(room), room);
+	model_pt_init(&e, malloc(room), room);
 	for (unsigned long k = 0; k < repeat; k++) {
 		if (k && !m.timed) {		/* each run gives the same bytes */
-			ptenc_raw(&e, e.p, start);
+			model_pt_raw(&e, e.p, start);
 			continue;
 		}
 		if (ptmodel_encode(&m, &e, &where)) {

@@ -83,8 +83,8 @@ static void print(const struct hwt_event *e)
 		       e->u.value.value);
 		break;
 	case HWT_EV_TIMESTAMP:
-		printf("%" PRIu64 " %x timestamp %" PRIx64 "\n", e->off, e->u.value.trace_id,
-		       e->u.value.value);
+		printf("%" PRIu64 " %x timestamp %" PRIx64 " %u\n", e->off, e->u.value.trace_id,
+		       e->u.value.value, e->u.value.what);
 		break;
 	case HWT_EV_TX:
 		printf("%" PRIu64 " %x tx %u %" PRIu64 "\n", e->off, e->u.value.trace_id,

@@ -150,7 +150,8 @@ static void test_calls(void **state)
 {
 	struct hwt_event ev;
 
-	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .unfolded = true,
+		.time_hi = HWT_TIME_UNKNOWN });
 	range(1, 0x1000, 0x1004, HWT_INSN_CALL);
 	none();
 	range(2, 0x1100, 0x1100, HWT_INSN_JUMP);	/* inside the function */
@@ -191,11 +192,70 @@ static void test_calls(void **state)
 	emit_fini(&e);
 }
 
+static void cycles(uint64_t time, uint64_t n)
+{
+	struct hwt_event ev = event(HWT_EV_CYCLES, time);
+
+	ev.u.value.value = n;
+	ev.u.value.what = HWT_CYCLES_BEFORE;
+	emit_event(&e, 0, &ev);
+}
+
+/* Cycles stay behind what they came after, and none is left out unsaid. */
+static void test_cycles(void **state)
+{
+	struct hwt_event ev;
+
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .unfolded = true,
+		.time_hi = HWT_TIME_UNKNOWN });
+	cycles(1, 5);
+	ev = next();
+	assert_int_equal(ev.type, HWT_EV_CYCLES);
+	assert_int_equal(ev.u.value.value, 5);
+	range(1, 0x1000, 0x1004, HWT_INSN_CALL);
+	for (int i = 0; i < 20; i++)
+		cycles(2, 3);
+	at(HWT_EV_TIMESTAMP, 2, 0);
+	cycles(3, 4);
+	none();
+	range(3, 0x1200, 0x1200, HWT_INSN_OTHER);
+	edge(HWT_EV_CALL, 0, 0x1004, 0x1200);
+	ev = next();
+	assert_int_equal(ev.u.value.value, 60);
+	assert_int_equal(next().type, HWT_EV_TIMESTAMP);
+	assert_int_equal(next().u.value.value, 4);
+	/* no room: from the last place on counts are not known, which is said there */
+	range(4, 0x1000, 0x1004, HWT_INSN_CALL);
+	at(HWT_EV_TIMESTAMP, 5, 0);
+	cycles(5, 7);
+	at(HWT_EV_TIMESTAMP, 5, 0);
+	at(HWT_EV_SCHED_SWITCH, 5, 0);
+	cycles(5, 7);
+	range(6, 0x1200, 0x1200, HWT_INSN_OTHER);
+	edge(HWT_EV_CALL, 0, 0x1004, 0x1200);
+	assert_int_equal(next().type, HWT_EV_TIMESTAMP);
+	ev = next();
+	assert_int_equal(ev.u.value.what, HWT_CYCLES_BEFORE);
+	ev = next();
+	assert_int_equal(ev.type, HWT_EV_CYCLES);
+	assert_int_equal(ev.u.value.what, HWT_CYCLES_BEHIND);
+	assert_int_equal(next().type, HWT_EV_SCHED_SWITCH);
+	none();
+	emit_fini(&e);
+	/* calls alone: nobody makes times of them */
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
+	cycles(1, 5);
+	at(HWT_EV_TIMESTAMP, 2, 0);
+	none();
+	emit_fini(&e);
+}
+
 static void test_return_by_jump(void **state)
 {
 	struct hwt_event ev = event(HWT_EV_RANGE, 1);
 
-	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .unfolded = true,
+		.time_hi = HWT_TIME_UNKNOWN });
 	ev.u.range.isa = HWT_ISA_A64;
 	ev.u.range.kind = HWT_INSN_IJUMP;
 	ev.u.range.first = 0x1200;
@@ -214,22 +274,24 @@ static void test_return_by_jump(void **state)
 
 static void test_order_behind_an_edge(void **state)
 {
-	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .unfolded = true,
+		.time_hi = HWT_TIME_UNKNOWN });
 	range(1, 0x1000, 0x1004, HWT_INSN_CALL);
 	at(HWT_EV_SCHED_SWITCH, 2, 0);
-	at(HWT_EV_TIMESTAMP, 2, 0);			/* nobody asked */
+	at(HWT_EV_TIMESTAMP, 2, 0);
 	none();
 	range(3, 0x1200, 0x1200, HWT_INSN_OTHER);
 	edge(HWT_EV_CALL, 0, 0x1004, 0x1200);
 	assert_int_equal(next().type, HWT_EV_SCHED_SWITCH);
+	assert_int_equal(next().type, HWT_EV_TIMESTAMP);	/* for who makes times */
 	none();
 	/* many events behind an edge do not pile up */
 	range(4, 0x1000, 0x1004, HWT_INSN_CALL);
 	for (int i = 0; i < 10; i++)
-		at(HWT_EV_ASPACE, 5, 0);
+		at(HWT_EV_SCHED_SWITCH, 5, 0);
 	edge(HWT_EV_CALL, 0, 0x1004, HWT_NO_ADDR);
 	for (int i = 0; i < 10; i++)
-		assert_int_equal(next().type, HWT_EV_ASPACE);
+		assert_int_equal(next().type, HWT_EV_SCHED_SWITCH);
 	none();
 	emit_fini(&e);
 }
@@ -263,7 +325,8 @@ static void place(unsigned type, uint64_t addr)
 /* Trace units of Arm do not say where an exception leads; the code that runs next does. */
 static void test_places(void **state)
 {
-	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN });
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .unfolded = true,
+		.time_hi = HWT_TIME_UNKNOWN });
 	at(HWT_EV_ON, 1, HWT_NO_ADDR);
 	at(HWT_EV_ASPACE, 1, 0);
 	none();
@@ -308,10 +371,115 @@ static void test_places(void **state)
 	at(HWT_EV_ERET, 12, HWT_NO_ADDR);
 	range(13, 0x1080, 0x1082, HWT_INSN_OTHER);
 	edge(HWT_EV_RETURN, HWT_F_INTR, 0x1204, 0x1080);
-	place(HWT_EV_ERET, HWT_NO_ADDR);
 	exception(14, 0x1084);
 	emit_flush(&e);
 	place(HWT_EV_EXCEPTION, HWT_NO_ADDR);
+	none();
+	emit_fini(&e);
+}
+
+static void context(uint64_t time, uint64_t id, unsigned el, int32_t tid)
+{
+	struct hwt_event ev = event(HWT_EV_ASPACE, time);
+
+	ev.tid = tid;
+	ev.u.aspace.id = id;
+	ev.u.aspace.el = (uint8_t)el;
+	ev.u.aspace.valid = el < 4 ? 5 : 1;
+	emit_event(&e, 0, &ev);
+}
+
+static void told(uint64_t id, unsigned el)
+{
+	struct hwt_event ev = next();
+
+	assert_int_equal(ev.type, HWT_EV_ASPACE);
+	assert_int_equal(ev.u.aspace.id, id);
+	assert_int_equal(ev.u.aspace.el, el);
+}
+
+#define NO_LEVEL 9
+
+/* Of the contexts that a trace repeats, those that say something new. */
+static void test_contexts(void **state)
+{
+	struct hwt_event ev;
+
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .unfolded = true,
+		.time_hi = HWT_TIME_UNKNOWN });
+	context(1, 7, 0, 11);
+	range(1, 0x1000, 0x1002, HWT_INSN_OTHER);
+	told(7, 0);
+	/* user code only is traced: between exception and ON nothing ran */
+	for (uint64_t t = 2; t < 5; t++) {
+		exception(t, 0x1004);
+		context(t, 7, 2, 11);
+		at(HWT_EV_ON, t, HWT_NO_ADDR);
+		context(t, 7, 0, 11);
+		range(t, 0x1004, 0x1006, HWT_INSN_OTHER);
+		place(HWT_EV_EXCEPTION, HWT_NO_ADDR);
+		place(HWT_EV_ON, 0x1004);
+	}
+	/* what runs is not what ran: both levels are told, where they were */
+	exception(5, 0x1004);
+	context(5, 7, 2, 11);
+	at(HWT_EV_ON, 6, HWT_NO_ADDR);
+	context(6, 7, 1, 11);
+	range(6, 0x1200, 0x1202, HWT_INSN_OTHER);
+	place(HWT_EV_EXCEPTION, HWT_NO_ADDR);
+	told(7, 2);
+	place(HWT_EV_ON, 0x1200);
+	told(7, 1);
+	/* the same again, and after what may have left that level */
+	context(7, 7, 1, 11);
+	range(7, 0x1202, 0x1204, HWT_INSN_OTHER);
+	none();
+	at(HWT_EV_ERET, 8, 0x1000);
+	context(8, 7, 1, 11);
+	range(8, 0x1204, 0x1206, HWT_INSN_FAR_RETURN);
+	place(HWT_EV_ERET, 0x1000);
+	told(7, 1);
+	context(9, 7, 1, 11);
+	range(9, 0x1000, 0x1002, HWT_INSN_OTHER);
+	edge(HWT_EV_RETURN, HWT_F_INTR, 0x1206, 0x1000);
+	told(7, 1);
+	/* a run without code: first and last; the time of each was reached all the same */
+	for (uint64_t t = 10; t < 16; t++)
+		context(t, 20 + t, NO_LEVEL, 12);
+	range(16, 0x1000, 0x1004, HWT_INSN_CALL);
+	assert_int_equal(emit_take(&e, &ev, 1), 1);
+	assert_int_equal(ev.u.aspace.id, 30);
+	for (uint64_t t = 11; t < 15; t++) {
+		assert_int_equal(emit_take(&e, &ev, 1), 1);
+		assert_int_equal(ev.type, HWT_EV_NONE);
+		assert_int_equal(ev.time, t);
+	}
+	told(35, NO_LEVEL);
+	/* behind an edge too; another thread in the same address space is news */
+	for (uint64_t t = 17; t < 23; t++)
+		context(t, 20 + t, NO_LEVEL, 12);
+	context(23, 42, NO_LEVEL, 13);
+	range(24, 0x1100, 0x1102, HWT_INSN_OTHER);
+	edge(HWT_EV_CALL, 0, 0x1004, 0x1100);
+	told(37, NO_LEVEL);
+	told(42, NO_LEVEL);
+	told(42, NO_LEVEL);
+	/* and the one that comes back to it */
+	at(HWT_EV_OFF, 24, 0x1104);		/* of thread 11 */
+	context(24, 42, NO_LEVEL, 13);
+	context(24, 42, NO_LEVEL, 13);
+	place(HWT_EV_OFF, 0x1104);
+	range(24, 0x1106, 0x1108, HWT_INSN_OTHER);
+	told(42, NO_LEVEL);
+	none();
+	/* what waits at the end goes out */
+	context(25, 50, NO_LEVEL, 13);
+	at(HWT_EV_TX, 26, 0);
+	emit_flush(&e);
+	told(50, NO_LEVEL);
+	assert_int_equal(emit_take(&e, &ev, 1), 1);
+	assert_int_equal(ev.type, HWT_EV_NONE);
+	assert_int_equal(ev.time, 26);
 	none();
 	emit_fini(&e);
 }
@@ -385,13 +553,44 @@ static void test_interest(void **state)
 	emit_fini(&e);
 }
 
+/* With ranges: each behind the edge that leads to it, and nothing told in another event. */
+static void edges_and_ranges(void **state)
+{
+	struct hwt_event ev;
+
+	start((struct hwt_interest){ .level = HWT_LEVEL_CALLS, .ranges = true,
+		.time_hi = HWT_TIME_UNKNOWN });
+	range(10, 0x1000, 0x1008, HWT_INSN_CALL);
+	range(20, 0x1100, 0x1104, HWT_INSN_BRANCH);
+	range(30, 0x1110, 0x1118, HWT_INSN_RETURN);
+	range(40, 0x100a, 0x1010, HWT_INSN_OTHER);
+	emit_flush(&e);
+	for (int i = 0; i < 6; i++) {
+		static const struct { uint16_t type; uint64_t time, to; } want[] = {
+			{ HWT_EV_RANGE, 10, 0x1000 }, { HWT_EV_CALL, 10, 0x1100 },
+			{ HWT_EV_RANGE, 20, 0x1100 }, { HWT_EV_RANGE, 30, 0x1110 },
+			{ HWT_EV_RETURN, 30, 0x100a }, { HWT_EV_RANGE, 40, 0x100a },
+		};
+
+		ev = next();
+		assert_int_equal(ev.type, want[i].type);
+		assert_int_equal(ev.time, want[i].time);
+		assert_int_equal(ev.type == HWT_EV_RANGE ? ev.u.range.first : ev.u.edge.to,
+				 want[i].to);
+	}
+	none();
+	emit_fini(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(edges_and_ranges),
 		cmocka_unit_test(test_holes), cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_order_behind_an_edge),
+		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_return_by_jump), cmocka_unit_test(test_places),
-		cmocka_unit_test(test_interest),
+		cmocka_unit_test(test_contexts), cmocka_unit_test(test_interest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

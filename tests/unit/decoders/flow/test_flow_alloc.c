@@ -108,24 +108,24 @@ static int32_t cpus[] = { 3 };
 /* Holes, foreign packets (a copy is made), a bridge, and code in a file and in memory. */
 static void make_pt(void)
 {
-	struct ptenc e;
+	struct model_pt_buf e;
 
 	ptflow_init(&pf);
 	pf.want.resync = HWT_RESYNC_PACKET;
 	pf.want.cpus = cpus;
 	pf.want.ncpus = 1;
 	ptflow_code(&pf, HWT_NONE, 0x401000, "7502 7502 90 ff");
-	ptenc_init(&e, bytes, sizeof(bytes));
+	model_pt_init(&e, bytes, sizeof(bytes));
 	for (int i = 0; i < 2; i++) {
 		ptenc_psb_plus(&e, 0, false);
-		ptenc_mnt(&e, 7);
-		ptenc_pge(&e, 0x401000);
+		model_pt_mnt(&e, 7);
+		model_pt_pge(&e, 0x401000);
 		ptenc_tnt(&e, "NN");
-		ptenc_tip(&e, 0x500000);
-		ptenc_tip(&e, 0x401000);
+		model_pt_tip(&e, 0x500000);
+		model_pt_tip(&e, 0x401000);
 		ptenc_tnt(&e, "N");
-		ptenc_fup(&e, 0x401002);
-		ptenc_pgd_noip(&e);
+		model_pt_fup(&e, 0x401002);
+		model_pt_pgd_noip(&e);
 	}
 	assert_false(e.full);
 	ptflow_span(&pf, bytes, e.n);

@@ -2,6 +2,7 @@
 /*
  * Flow of hand-made Intel PT streams. The truth is the packet list in each fixture, the code bytes
  * here and the manual (SDM vol. 3, "Intel Processor Trace"); L is 401000.
+ * Longer than other files: all cases walk the same code.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -290,30 +291,30 @@ static void test_pebs_overflow(void **state)
 static void test_event_trace(void **state)
 {
 	static uint8_t b[256];
-	struct ptenc e;
+	struct model_pt_buf e;
 	size_t evd, iret, intr, alone;
 	char expect[512];
 
 	ptflow_init(&pf);
 	ptflow_code(&pf, HWT_NONE, 0x401000, NOPS16);
 	ptflow_code(&pf, HWT_NONE, 0xffffffff81000000, "7500 48cf");
-	ptenc_init(&e, b, sizeof(b));
+	model_pt_init(&e, b, sizeof(b));
 	ptenc_psb_plus(&e, 0x401000, true);
 	evd = e.n;
-	ptenc_evd(&e, 0, 0x1234);
+	model_pt_evd(&e, 0, 0x1234);
 	intr = e.n;
-	ptenc_cfe(&e, 1, 14, true);
-	ptenc_fup(&e, 0x401002);
-	ptenc_tip(&e, 0xffffffff81000000);
+	model_pt_cfe(&e, 1, 14, true);
+	model_pt_fup(&e, 0x401002);
+	model_pt_tip(&e, 0xffffffff81000000);
 	ptenc_tnt(&e, "N");
 	iret = e.n;
-	ptenc_cfe(&e, 2, 0, false);
-	ptenc_tip(&e, 0x401002);
+	model_pt_cfe(&e, 2, 0, false);
+	model_pt_tip(&e, 0x401002);
 	alone = e.n;
-	ptenc_cfe(&e, 3, 0, true);
-	ptenc_fup(&e, 0x401004);
-	ptenc_fup(&e, 0x401006);	/* IP compression goes on over both */
-	ptenc_pgd_noip(&e);
+	model_pt_cfe(&e, 3, 0, true);
+	model_pt_fup(&e, 0x401004);
+	model_pt_fup(&e, 0x401006);	/* IP compression goes on over both */
+	model_pt_pgd_noip(&e);
 	assert_false(e.full);
 	ptflow_span(&pf, b, e.n);
 	ptflow_run(&pf, text, sizeof(text));
@@ -387,30 +388,30 @@ static void test_no_progress(void **state)
 static void test_hole_in_the_image(void **state)
 {
 	static uint8_t b[256];
-	struct ptenc e;
+	struct model_pt_buf e;
 
 	ptflow_init(&pf);
 	ptflow_code(&pf, HWT_NONE, 0x401000, "ffd0 7500 ffd0 90 ffd0 90 90 c3");
 	ptflow_code(&pf, HWT_NONE, 0xffffffff81000000, "7500 48cf");
-	ptenc_init(&e, b, sizeof(b));
+	model_pt_init(&e, b, sizeof(b));
 	ptenc_psb_plus(&e, 0x401000, true);
-	ptenc_tip(&e, 0x500000);		/* the call */
+	model_pt_tip(&e, 0x500000);		/* the call */
 	ptenc_tnt(&e, "TTNT");
-	ptenc_tip(&e, 0x500100);
-	ptenc_tip(&e, 0x401002);		/* its return */
+	model_pt_tip(&e, 0x500100);
+	model_pt_tip(&e, 0x401002);		/* its return */
 	ptenc_tnt(&e, "N");
-	ptenc_tip(&e, 0x500000);		/* another one, with an interrupt inside */
-	ptenc_fup(&e, 0x500004);
-	ptenc_tip(&e, 0xffffffff81000000);
+	model_pt_tip(&e, 0x500000);		/* another one, with an interrupt inside */
+	model_pt_fup(&e, 0x500004);
+	model_pt_tip(&e, 0xffffffff81000000);
 	ptenc_tnt(&e, "N");
-	ptenc_tip(&e, 0x500004);
+	model_pt_tip(&e, 0x500004);
 	ptenc_tnt(&e, "T");
-	ptenc_ovf(&e);				/* lost inside, found outside */
-	ptenc_fup(&e, 0x401007);
-	ptenc_tip(&e, 0x500000);
+	model_pt_ovf(&e);				/* lost inside, found outside */
+	model_pt_fup(&e, 0x401007);
+	model_pt_tip(&e, 0x500000);
 	ptenc_psb_plus(&e, 0x401009, true);	/* back by a way that no packet names */
-	ptenc_fup(&e, 0x40100a);
-	ptenc_pgd_noip(&e);
+	model_pt_fup(&e, 0x40100a);
+	model_pt_pgd_noip(&e);
 	assert_false(e.full);
 	ptflow_span(&pf, b, e.n);
 	/* to the next PSB, as libipt's own tools */
@@ -536,21 +537,21 @@ static void test_stale_returns(void **state)
 	static uint8_t b[256];
 
 	for (int ovf = 0; ovf < 2; ovf++) {
-		struct ptenc e;
+		struct model_pt_buf e;
 
 		ptflow_init(&pf);
 		ptflow_code(&pf, HWT_NONE, 0x401000, "e80b000000 90 7500 90");
 		ptflow_code(&pf, HWT_NONE, 0x401010, "e80b000000 90 7500 90");
 		ptflow_code(&pf, HWT_NONE, 0x401020, "7500 c3");
 		ptflow_code(&pf, HWT_NONE, 0x401030, "c3");
-		ptenc_init(&e, b, sizeof(b));
+		model_pt_init(&e, b, sizeof(b));
 		ptenc_psb_plus(&e, 0x401000, true);
 		ptenc_tnt(&e, "N");
 		if (ovf) {
-			ptenc_ovf(&e);
-			ptenc_ip(&e, PTENC_FUP, 0x401030, PTENC_64);
+			model_pt_ovf(&e);
+			model_pt_ip(&e, MODEL_PT_FUP, 0x401030, MODEL_PT_IPB_64);
 		} else {
-			ptenc_tip(&e, 0x401030);
+			model_pt_tip(&e, 0x401030);
 		}
 		ptenc_tnt(&e, "TNT");
 		assert_false(e.full);
@@ -575,24 +576,24 @@ static void test_stale_returns(void **state)
 static void test_interrupt_flag(void **state)
 {
 	uint8_t bytes[256];
-	struct ptenc e;
+	struct model_pt_buf e;
 
 	ptflow_init(&pf);
 	ptflow_code(&pf, HWT_NONE, 0x401000, "90 fb 90 7500 90 fa 90 7500");
 	ptflow_code(&pf, HWT_NONE, 0x402000, "90");
-	ptenc_init(&e, bytes, sizeof(bytes));
+	model_pt_init(&e, bytes, sizeof(bytes));
 	ptenc_psb_plus(&e, 0x401000, true);
 	ptenc_hex(&e, "9905");
-	ptenc_fup(&e, 0x401002);
+	model_pt_fup(&e, 0x401002);
 	ptenc_tnt(&e, "N");
 	ptenc_psb_plus(&e, 0x401005, true);
 	ptenc_hex(&e, "9901");
-	ptenc_fup(&e, 0x401007);
-	ptenc_fup(&e, 0x401008);
+	model_pt_fup(&e, 0x401007);
+	model_pt_fup(&e, 0x401008);
 	ptenc_hex(&e, "9901");
-	ptenc_tip(&e, 0x402000);
-	ptenc_fup(&e, 0x402001);
-	ptenc_pgd_noip(&e);
+	model_pt_tip(&e, 0x402000);
+	model_pt_fup(&e, 0x402001);
+	model_pt_pgd_noip(&e);
 	assert_false(e.full);
 	ptflow_span(&pf, bytes, e.n);
 	ptflow_run(&pf, text, sizeof(text));
@@ -611,7 +612,7 @@ static void test_interrupt_flag(void **state)
 static void test_in_hole(void **state)
 {
 	static uint8_t bytes[1 << 13];
-	struct ptenc e;
+	struct model_pt_buf e;
 
 	ptflow_init(&pf);
 	pf.tsc = (struct time_map){ .mult = 1 };
@@ -621,32 +622,32 @@ static void test_in_hole(void **state)
 	assert_int_equal(machine_switch(pf.machine, 3, 2500, 10, 10, 0), 0);
 	machine_sort(pf.machine);
 	ptflow_code(&pf, HWT_NONE, 0x401000, "90 7500 ffe0");
-	ptenc_init(&e, bytes, sizeof(bytes));
-	ptenc_psb(&e);
-	ptenc_tsc(&e, 1000);
-	ptenc_pip(&e, 0x1000, false);
-	ptenc_cbr(&e, 20);
-	ptenc_exec(&e, 64);
-	ptenc_psbend(&e);
-	ptenc_pge(&e, 0x401000);
-	ptenc_cbr(&e, 21);
+	model_pt_init(&e, bytes, sizeof(bytes));
+	model_pt_psb(&e);
+	model_pt_tsc(&e, 1000);
+	model_pt_pip(&e, 0x1000, false);
+	model_pt_cbr(&e, 20);
+	model_pt_exec(&e, 64);
+	model_pt_psbend(&e);
+	model_pt_pge(&e, 0x401000);
+	model_pt_cbr(&e, 21);
 	ptenc_tnt(&e, "N");
-	ptenc_tip(&e, 0x500000);
-	ptenc_ptw(&e, 7, 4, false);
-	ptenc_tsc(&e, 2000);
-	ptenc_cbr(&e, 22);
-	ptenc_pip(&e, 0x2000, false);
-	ptenc_tip(&e, 0x600000);
-	ptenc_mnt(&e, 1);
-	ptenc_tsc(&e, 3000);
+	model_pt_tip(&e, 0x500000);
+	model_pt_ptw(&e, 7, 4, false);
+	model_pt_tsc(&e, 2000);
+	model_pt_cbr(&e, 22);
+	model_pt_pip(&e, 0x2000, false);
+	model_pt_tip(&e, 0x600000);
+	model_pt_mnt(&e, 1);
+	model_pt_tsc(&e, 3000);
 	for (unsigned i = 0; i < 300; i++) {	/* more than a ring holds, with what is kept free */
-		ptenc_ptw(&e, i, 8, false);
-		ptenc_cbr(&e, 30);
+		model_pt_ptw(&e, i, 8, false);
+		model_pt_cbr(&e, 30);
 	}
 	ptenc_psb_plus(&e, 0x401000, true);
 	ptenc_tnt(&e, "N");
-	ptenc_fup(&e, 0x401003);
-	ptenc_pgd_noip(&e);
+	model_pt_fup(&e, 0x401003);
+	model_pt_pgd_noip(&e);
 	assert_false(e.full);
 	ptflow_span(&pf, bytes, e.n);
 	ptflow_run(&pf, text, sizeof(text));
@@ -674,14 +675,14 @@ static void test_note_ratio(void **state)
 {
 	for (unsigned known = 0; known < 2; known++) {
 		uint8_t bytes[256];
-		struct ptenc e;
+		struct model_pt_buf e;
 
 		ptflow_init(&pf);
 		pf.cfg.r.pt.cpuid_15_eax = pf.cfg.r.pt.cpuid_15_ebx = known;
-		ptenc_init(&e, bytes, sizeof(bytes));
+		model_pt_init(&e, bytes, sizeof(bytes));
 		for (int i = 0; i < 3; i++) {
 			ptenc_psb_plus(&e, 0, false);
-			ptenc_mtc(&e, (uint8_t)i);
+			model_pt_mtc(&e, (uint8_t)i);
 			ptenc_hex(&e, "d9");		/* no packet: ends a run */
 		}
 		ptflow_span(&pf, bytes, e.n);

@@ -21,9 +21,12 @@
 #include <cmocka.h>
 
 #include "../../../../correlate/bound.h"
+#include "../../../../correlate/clock/widen.h"
 #include "../../../../hwtrace/source/file.h"
+#include "../../../../hwtrace/time/fit.h"
 #include "../../../support/ptflow.h"
 #include "../../../support/ptmodel.h"
+#include "../../../support/simclock.h"
 
 #define PROGRAM	"fixtures/captures/demo/in/demo"
 #define MAX_RUN	(1U << 20)	/* instructions */
@@ -33,6 +36,7 @@ static uint64_t *ran;
 static size_t nran;
 static struct file *elf;
 static uint8_t *trace;
+static struct time_fit *fitted;	/* of the counter to another clock; NULL: none */
 
 static int step_all(pid_t pid)
 {
@@ -112,7 +116,7 @@ static void walk(struct addrs *l, const struct ptmodel *m, const struct hwt_inte
 	struct flow_args a = { 0 };
 	struct hwt_stream *s;
 	struct ptflow f;
-	struct ptenc e;
+	struct model_pt_buf e;
 	size_t where = 0;
 	int n;
 
@@ -120,7 +124,7 @@ static void walk(struct addrs *l, const struct ptmodel *m, const struct hwt_inte
 	model.elf_size = elf->size;
 	model.addr = ran;
 	model.n = nran;
-	ptenc_init(&e, trace, MAX_RUN);
+	model_pt_init(&e, trace, MAX_RUN);
 	assert_int_equal(ptmodel_encode(&model, &e, &where), 0);
 	assert_false(e.full);
 	ptflow_init(&f);
@@ -130,11 +134,14 @@ static void walk(struct addrs *l, const struct ptmodel *m, const struct hwt_inte
 	f.cfg.r.pt.nom_freq = 30;
 	assert_int_equal(image_add_elf(f.image, HWT_NONE, PROGRAM, HWT_NO_ADDR, NULL), 0);
 	ptflow_span(&f, trace, e.n);
+	f.tsc.fit = fitted;
 	a = (struct flow_args){ .want = &f.want, .buf = &f.buf, .image = f.image,
 		.machine = f.machine, .tsc = &f.tsc };
 	l->n = l->holes = 0;
 	assert_int_equal(flow_ipt_new(&s, &a, NULL), 0);
-	assert_int_equal(bound_new(&s, want, s), 0);
+	assert_int_equal(bound_new(&s, want, s, true), 0);
+	if (fitted)
+		assert_int_equal(widen_new(&s, fitted, s), 0);
 	while ((n = hwt_stream_next(s, ev, 64)) > 0) {
 		for (int i = 0; i < n; i++) {
 			l->holes += ev[i].type == HWT_EV_GAP;
@@ -276,6 +283,32 @@ static void check_ticks(const struct addrs *l, const uint64_t *tick, const struc
 	printf("# %s: %zu of %zu bounded, %.0f ticks wide\n", what, bounded, l->n, openness(l));
 }
 
+/* What a clock showed at each tick, and a map of it from @pairs readings, some lost. */
+static void make_clock(struct sim *s, const struct sim_opts *o, const uint64_t *tick, uint64_t *ns,
+		       unsigned pairs, unsigned jitter, unsigned lost, unsigned seed)
+{
+	const struct time_fit_opts fo = { .drift_ppb = o->drift_ppb };
+	struct time_fit_report r;
+	struct fitter *f;
+
+	sim_make(s, seed, o);
+	for (size_t i = 0; i < nran; i++)
+		ns[i] = sim_clock(s, tick[i]);
+	assert_int_equal(fitter_new(&f, &fo), 0);
+	for (unsigned i = 0; i <= pairs; i++) {
+		uint64_t c = s->begin + (s->end - s->begin) * i / pairs;
+		uint64_t w = sim_range(s, 0, jitter);
+		uint64_t v = sim_clock(s, sim_range(s, c, c + w));
+		const struct time_pair p = { c, c + w, v, v + 1 };
+
+		if (!lost || !i || i == pairs || sim_range(s, 0, lost))
+			assert_int_equal(fitter_add(f, &p), 0);
+	}
+	assert_int_equal(fitter_done(f, fitted, &r), 1);
+	assert_int_equal(r.nsteps, o->steps);
+	fitter_free(f);
+}
+
 /* Truth lies in its interval, for each instruction. */
 static void test_time(void **state)
 {
@@ -329,11 +362,66 @@ static void test_time(void **state)
 	nran = nonce;
 }
 
+/* The same in ns of a clock that only readings tie to the TSC. */
+static void test_fitted_time(void **state)
+{
+	static const struct hwt_interest want = { .level = HWT_LEVEL_RANGES,
+		.time_hi = HWT_TIME_UNKNOWN };
+	static const struct ptmodel traces[] = {
+		{ .keep = true }, { .keep = true, .cyc = true, .psb_every = 500 },
+		{ .keep = true, .no_mtc = true, .psb_every = 300 },
+		{ .keep = true, .no_mtc = true },
+		{ .keep = true, .lost_from = 1, .lost_to = 1, .psb_every = 700 },
+	};
+	static const struct { const char *name; uint32_t skew, drift; unsigned steps, jitter,
+		lost; } clocks[] = {
+		{ "skew", 300, 0, 0, 3, 0 }, { "drift", 100, 20000, 0, 3, 0 },
+		{ "step", 100, 1000, 1, 3, 0 }, { "jitter", 100, 1000, 0, 5000, 0 },
+		{ "pairs lost", 100, 20000, 0, 3, 1 },
+	};
+	struct addrs l = { .v = malloc(MAX_RUN * sizeof(*l.v)),
+		.lo = malloc(MAX_RUN * sizeof(*l.lo)), .hi = malloc(MAX_RUN * sizeof(*l.hi)) };
+	uint64_t *tick = malloc(nran * sizeof(*tick)), *ns = malloc(nran * sizeof(*ns));
+	static struct sim sim;
+	struct time_fit fit;
+
+	assert_true(l.v && l.lo && l.hi && tick && ns);
+	for (unsigned i = 0; i < 25; i++) {
+		struct sim_opts o = { .hz = 30000, .start_ns = 50000000000,
+			.skew_ppm = clocks[i % 5].skew, .drift_ppb = clocks[i % 5].drift,
+			.changes = 9, .steps = clocks[i % 5].steps, .step_min = 900000000,
+			.step_max = 9000000000 };
+		struct ptmodel m = traces[i / 5];
+
+		make_ticks(tick, i);
+		o.begin = tick[0] - 1000;
+		o.ticks = tick[nran - 1] - tick[0] + 7000;
+		fitted = &fit;
+		make_clock(&sim, &o, tick, ns, 60, clocks[i % 5].jitter, clocks[i % 5].lost,
+			   i + 1);
+		m.timed = true;
+		m.tick = tick;
+		if (m.lost_to) {
+			m.lost_from = nran / 3;
+			m.lost_to = m.lost_from + 20;
+		}
+		walk(&l, &m, &want);
+		check_ticks(&l, ns, &m, clocks[i % 5].name);
+		time_fit_free(&fit);
+		fitted = NULL;
+	}
+	free(l.v);
+	free(l.lo);
+	free(l.hi);
+	free(tick);
+	free(ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_found_again), cmocka_unit_test(test_overflow),
-		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_time), cmocka_unit_test(test_fitted_time),
 	};
 	int rc;
 

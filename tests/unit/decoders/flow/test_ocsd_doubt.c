@@ -173,6 +173,26 @@ static void return_stack(void **state)
 	assert_int_equal(ret(), TRUST_ALL);
 }
 
+/* Instructions that nobody followed, as where code is missing; trace info empties the stack. */
+static void missed(void **state)
+{
+	assert_int_equal(ret(), TRUST_ALL);
+	doubt_missed(&b.d);
+	/* the one before the hole does not lead here, an address does */
+	assert_int_equal(ret(), TRUST_ALL);
+	assert_int_equal(ret(), TRUST_STACK);
+	packet(SEEN_NO_RETURNS, HWT_NO_ADDR);
+	assert_int_equal(ret(), TRUST_NONE);	/* still not known where */
+	packet(SEEN_TARGET, A + 24);
+	assert_int_equal(ret(), TRUST_ALL);
+	assert_int_equal(ret(), TRUST_ALL);
+	/* what a later packet says does not hold yet */
+	doubt_missed(&b.d);
+	doubt_packet(&b.d, b.off + 2, SEEN_NO_RETURNS, HWT_NO_ADDR);
+	assert_int_equal(ret(), TRUST_ALL);
+	assert_int_equal(ret(), TRUST_STACK);
+}
+
 /* The return address of an exception lies elsewhere: nothing of the range ran. */
 static void exception(void **state)
 {
@@ -214,6 +234,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(until_an_address, setup, teardown),
 		cmocka_unit_test_setup_teardown(not_from_the_future, setup, teardown),
 		cmocka_unit_test_setup_teardown(return_stack, setup, teardown),
+		cmocka_unit_test_setup_teardown(missed, setup, teardown),
 		cmocka_unit_test_setup_teardown(exception, setup, teardown),
 		cmocka_unit_test_setup_teardown(source_address, setup, teardown),
 		cmocka_unit_test_setup_teardown(other_code, setup, teardown),

@@ -19,6 +19,7 @@
 
 #include "decoders/flow/flow.h"
 #include "tests/support/fixture.h"
+#include "tests/support/slurp.h"
 
 static struct hwt_packets *open_buf(const struct trace_buf *b)
 {
@@ -53,6 +54,7 @@ static size_t account(const uint8_t *p, size_t n, const struct fixture *f, size_
 		assert_int_equal(k.raw_size, k.size < 32 ? k.size : 32);
 		assert_memory_equal(k.raw, p + (off - s.pos), k.raw_size);
 		assert_int_equal(k.proto, HWT_PROTO_PT);
+		assert_int_equal(k.hole, strcmp(k.name, "ovf") ? HWT_GAP_NONE : HWT_GAP_OVERFLOW);
 		off += k.size;
 		count++;
 	}
@@ -207,18 +209,6 @@ static void spans(void **state)
 	}
 	assert_int_equal(ps->next(ps, &k), 0);
 	ps->close(ps);
-}
-
-static uint8_t *slurp(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-	uint8_t *p = malloc(1 << 24);
-
-	if (!f || !p)
-		fail_msg("%s: can not read", path);
-	*n = fread(p, 1, 1 << 24, f);
-	fclose(f);
-	return p;
 }
 
 /* The words of @ours against those that ptdump wrote, with what it makes of MTC and TMA. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Truth: tests/support/ptenc.c, which was written from the manual and which test_packet_ipt.c
+ * Truth: hwtrace/model/pt_packet.c, which was written from the manual and which test_packet_ipt.c
  * compares with libipt. Packets that libipt 2.0.5 does not know are also in fixtures/packets/pt,
  * whose meaning tests/golden/pt_perf.sh compares with perf's.
  */
@@ -80,15 +80,15 @@ static void blocks(void **state)
 	};
 	struct ipt_ctx ctx = { 0 };
 	struct ipt_packet k;
-	struct ptenc e;
+	struct model_pt_buf e;
 	uint8_t b[32];
 
 	(void)state;
 	assert_int_equal(ipt_packet_decode(&k, &ctx, bip, 9), 1);
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		for (unsigned bytes = 4; bytes <= 8; bytes += 4) {
-			ptenc_init(&e, b, sizeof(b));
-			ptenc_bbp(&e, 5, bytes);
+			model_pt_init(&e, b, sizeof(b));
+			model_pt_bbp(&e, 5, bytes);
 			assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), 3);
 			assert_int_equal(k.kind, IPT_BBP);
 			assert_int_equal(k.count, 5);
@@ -97,7 +97,7 @@ static void blocks(void **state)
 			assert_int_equal(k.kind, IPT_BIP);
 			assert_int_equal(k.count, 6);
 			assert_int_equal(k.payload, bytes == 4 ? 0x04030201 : 0x0807060504030201);
-			ptenc_init(&e, b, sizeof(b));
+			model_pt_init(&e, b, sizeof(b));
 			ptenc_hex(&e, ends[i].end);
 			assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), e.n);
 			assert_int_equal(k.kind, ends[i].kind);
@@ -107,7 +107,7 @@ static void blocks(void **state)
 	}
 	ctx.bbp = 1;
 	for (unsigned i = 0; i < sizeof(keeps) / sizeof(keeps[0]); i++) {
-		ptenc_init(&e, b, sizeof(b));
+		model_pt_init(&e, b, sizeof(b));
 		ptenc_hex(&e, keeps[i].in);
 		assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), e.n);
 		assert_int_equal(k.kind, keeps[i].kind);
@@ -115,7 +115,7 @@ static void blocks(void **state)
 	}
 }
 
-/* Kinds that libipt 2.0.5 does not know: what ptenc.c writes is what we read. */
+/* Kinds that libipt 2.0.5 does not know: what pt_packet.c writes is what we read. */
 static void younger_kinds(void **state)
 {
 	(void)state;
@@ -124,34 +124,34 @@ static void younger_kinds(void **state)
 		unsigned type = v >> 9 & 31, vector = v >> 17 & 255, flag = v & 1;
 		struct ipt_ctx ctx = { 0 };
 		struct ipt_packet k;
-		struct ptenc e;
+		struct model_pt_buf e;
 		uint8_t b[16];
 
-		ptenc_init(&e, b, sizeof(b));
-		ptenc_cfe(&e, type, (uint8_t)vector, flag);
+		model_pt_init(&e, b, sizeof(b));
+		model_pt_cfe(&e, type, (uint8_t)vector, flag);
 		assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), e.n);
 		assert_int_equal(k.kind, IPT_CFE);
 		assert_int_equal(k.payload, type);
 		assert_int_equal(k.extra, vector);
 		assert_int_equal(k.flag, flag);
 		e.n = 0;
-		ptenc_evd(&e, type, v);
+		model_pt_evd(&e, type, v);
 		assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), e.n);
 		assert_int_equal(k.kind, IPT_EVD);
 		assert_int_equal(k.payload, v);
 		assert_int_equal(k.extra, type);
 		e.n = 0;
-		ptenc_pwre(&e, type, vector, flag);
+		model_pt_pwre(&e, type, vector, flag);
 		assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), e.n);
 		assert_int_equal(k.flag, flag);
 		e.n = 0;
-		ptenc_bep(&e, flag);
+		model_pt_bep(&e, flag);
 		assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), e.n);
 		assert_int_equal(k.kind, IPT_BEP);
 		assert_int_equal(k.flag, flag);
 		e.n = 0;
 		ctx.bbp = 1 + flag;
-		ptenc_bip(&e, type, v, flag ? 4 : 8);
+		model_pt_bip(&e, type, v, flag ? 4 : 8);
 		assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), e.n);
 		assert_int_equal(k.kind, IPT_BIP);
 		assert_int_equal(k.count, type);
@@ -160,26 +160,52 @@ static void younger_kinds(void **state)
 }
 
 /* The address written with the shortest form is the one that is read back. */
+static void sizes(void **state)
+{
+	struct ipt_packet pkt;
+	unsigned known = 0;
+	uint8_t p[16];
+
+	for (unsigned first = 0; first < 256; first++) {
+		known += !!ipt_packet_sizes[first];
+		for (unsigned k = 0; k < 50; k++) {
+			struct ipt_ctx ctx = { 0 };
+			int n;
+
+			fill(p, sizeof(p));
+			p[0] = (uint8_t)first;
+			n = ipt_packet_decode(&pkt, &ctx, p, sizeof(p));
+			if (!ipt_packet_sizes[first])
+				continue;
+			assert_int_equal(n, ipt_packet_sizes[first]);
+			assert_int_not_equal(pkt.kind, IPT_TSC);
+			assert_int_equal(ctx.bbp, 0);
+		}
+	}
+	/* PAD and short TNT, TIP family, CYC, MTC: SDM, "Packet Definitions" */
+	assert_int_equal(known, 127 + 24 + 32 + 1);
+}
+
 static void last_ip(void **state)
 {
 	struct ipt_last_ip last = { 0 };
 	struct ipt_ctx ctx = { 0 };
 	struct ipt_packet k;
-	struct ptenc e;
+	struct model_pt_buf e;
 	uint8_t b[16];
 	uint64_t ip = 0;
 
 	(void)state;
-	ptenc_init(&e, b, sizeof(b));
+	model_pt_init(&e, b, sizeof(b));
 	for (unsigned i = 0; i < 20000; i++) {
 		ip = i % 7 ? ip ^ rnd() >> rnd() % 64 : rnd();
 		e.n = 0;
-		assert_true(ptenc_tip(&e, ip));
+		assert_true(model_pt_tip(&e, ip));
 		assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), e.n);
 		assert_int_equal(ipt_last_ip_apply(&last, &k), 1);
 		assert_int_equal(last.ip, ip);
 		e.n = 0;
-		ptenc_pgd_noip(&e);
+		model_pt_pgd_noip(&e);
 		assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), 1);
 		assert_int_equal(ipt_last_ip_apply(&last, &k), 0);
 		assert_int_equal(last.suppressed, 1);
@@ -217,7 +243,7 @@ int main(void)
 		cmocka_unit_test(properties),
 		cmocka_unit_test(blocks),
 		cmocka_unit_test(younger_kinds),
-		cmocka_unit_test(last_ip),
+		cmocka_unit_test(sizes), cmocka_unit_test(last_ip),
 		cmocka_unit_test(text_is_bounded),
 	};
 

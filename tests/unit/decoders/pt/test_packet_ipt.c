@@ -284,23 +284,24 @@ static void random_fields(struct pt_packet *q)
 	}
 }
 
-/* What ptenc.c makes of the same fields. */
-static void write_ours(struct ptenc *e, const struct pt_packet *q)
+/* What the model makes of the same fields. */
+static void write_ours(struct model_pt_buf *e, const struct pt_packet *q)
 {
-	static const uint8_t what[] = { [ppt_tip] = PTENC_TIP, [ppt_fup] = PTENC_FUP,
-		[ppt_tip_pge] = PTENC_PGE, [ppt_tip_pgd] = PTENC_PGD };
+	static const uint8_t what[] = { [ppt_tip] = MODEL_PT_TIP, [ppt_fup] = MODEL_PT_FUP,
+		[ppt_tip_pge] = MODEL_PT_PGE, [ppt_tip_pgd] = MODEL_PT_PGD };
 	uint64_t ip = q->payload.ip.ip;
 	char s[64] = "";
 
 	switch (q->type) {
-	case ppt_pad: ptenc_pad(e, 1); break;
-	case ppt_psb: ptenc_psb(e); break;
-	case ppt_psbend: ptenc_psbend(e); break;
+	case ppt_pad: model_pt_pad(e, 1); break;
+	case ppt_psb: model_pt_psb(e); break;
+	case ppt_psbend: model_pt_psbend(e); break;
 	case ppt_fup: case ppt_tip: case ppt_tip_pge: case ppt_tip_pgd:
 		if (q->payload.ip.ipc == pt_ipc_sext_48 && ip >> 47)
 			ip |= 0xffffull << 48;
 		e->last_ip = ip;
-		assert_true(ptenc_ip(e, what[q->type], ip, (enum ptenc_ipc)q->payload.ip.ipc));
+		assert_true(model_pt_ip(e, what[q->type], ip,
+					(enum model_pt_ipb)q->payload.ip.ipc));
 		break;
 	case ppt_tnt_8: case ppt_tnt_64:
 		for (unsigned i = 0; i < q->payload.tnt.bit_size; i++)
@@ -310,40 +311,41 @@ static void write_ours(struct ptenc *e, const struct pt_packet *q)
 		break;
 	case ppt_mode:
 		if (q->payload.mode.leaf == pt_mol_tsx)
-			ptenc_tsx(e, q->payload.mode.bits.tsx.intx, q->payload.mode.bits.tsx.abrt);
+			model_pt_tsx(e, q->payload.mode.bits.tsx.intx,
+				     q->payload.mode.bits.tsx.abrt);
 		else if (q->payload.mode.bits.exec.csl && q->payload.mode.bits.exec.csd)
 			ptenc_hex(e, "9903");	/* reserved combination */
 		else
-			ptenc_exec(e, q->payload.mode.bits.exec.csl ? 64 :
+			model_pt_exec(e, q->payload.mode.bits.exec.csl ? 64 :
 				   q->payload.mode.bits.exec.csd ? 32 : 16);
 		break;
-	case ppt_pip: ptenc_pip(e, q->payload.pip.cr3, q->payload.pip.nr); break;
-	case ppt_vmcs: ptenc_vmcs(e, q->payload.vmcs.base); break;
-	case ppt_cbr: ptenc_cbr(e, q->payload.cbr.ratio); break;
-	case ppt_tsc: ptenc_tsc(e, q->payload.tsc.tsc); break;
-	case ppt_tma: ptenc_tma(e, q->payload.tma.ctc, q->payload.tma.fc); break;
-	case ppt_mtc: ptenc_mtc(e, q->payload.mtc.ctc); break;
-	case ppt_cyc: ptenc_cyc(e, q->payload.cyc.value); break;
-	case ppt_stop: ptenc_stop(e); break;
-	case ppt_ovf: ptenc_ovf(e); break;
-	case ppt_mnt: ptenc_mnt(e, q->payload.mnt.payload); break;
-	case ppt_exstop: ptenc_exstop(e, q->payload.exstop.ip); break;
-	case ppt_mwait: ptenc_mwait(e, q->payload.mwait.hints, q->payload.mwait.ext); break;
-	case ppt_pwre: ptenc_pwre(e, q->payload.pwre.state, q->payload.pwre.sub_state, 0); break;
+	case ppt_pip: model_pt_pip(e, q->payload.pip.cr3, q->payload.pip.nr); break;
+	case ppt_vmcs: model_pt_vmcs(e, q->payload.vmcs.base); break;
+	case ppt_cbr: model_pt_cbr(e, q->payload.cbr.ratio); break;
+	case ppt_tsc: model_pt_tsc(e, q->payload.tsc.tsc); break;
+	case ppt_tma: model_pt_tma(e, q->payload.tma.ctc, q->payload.tma.fc); break;
+	case ppt_mtc: model_pt_mtc(e, q->payload.mtc.ctc); break;
+	case ppt_cyc: model_pt_cyc(e, q->payload.cyc.value); break;
+	case ppt_stop: model_pt_stop(e); break;
+	case ppt_ovf: model_pt_ovf(e); break;
+	case ppt_mnt: model_pt_mnt(e, q->payload.mnt.payload); break;
+	case ppt_exstop: model_pt_exstop(e, q->payload.exstop.ip); break;
+	case ppt_mwait: model_pt_mwait(e, q->payload.mwait.hints, q->payload.mwait.ext); break;
+	case ppt_pwre: model_pt_pwre(e, q->payload.pwre.state, q->payload.pwre.sub_state, 0); break;
 	case ppt_pwrx:
-		ptenc_pwrx(e, q->payload.pwrx.last, q->payload.pwrx.deepest,
+		model_pt_pwrx(e, q->payload.pwrx.last, q->payload.pwrx.deepest,
 			   q->payload.pwrx.interrupt | q->payload.pwrx.store << 2 |
 			   q->payload.pwrx.autonomous << 3);
 		break;
 	case ppt_ptw:
-		ptenc_ptw(e, q->payload.ptw.payload, pt_ptw_size(q->payload.ptw.plc),
+		model_pt_ptw(e, q->payload.ptw.payload, pt_ptw_size(q->payload.ptw.plc),
 			  q->payload.ptw.ip);
 		break;
 	default: fail();
 	}
 }
 
-/* Every kind through libipt's encoder: we read the fields that went in; ptenc gives its bytes. */
+/* Every kind through libipt: we read the fields that went in; the model writes the same bytes. */
 static void encoder(void **state)
 {
 	uint8_t a[64], b[64];
@@ -358,7 +360,7 @@ static void encoder(void **state)
 		struct pt_packet q = { .type = types[i % (sizeof(types) / sizeof(types[0]))] };
 		struct ipt_ctx ctx = { 0 };
 		struct ipt_packet k;
-		struct ptenc e;
+		struct model_pt_buf e;
 		int n;
 
 		random_fields(&q);
@@ -368,7 +370,7 @@ static void encoder(void **state)
 		q.size = (uint8_t)n;
 		assert_int_equal(ipt_packet_decode(&k, &ctx, a, n), n);
 		same(&q, &k);
-		ptenc_init(&e, b, sizeof(b));
+		model_pt_init(&e, b, sizeof(b));
 		write_ours(&e, &q);
 		assert_int_equal(e.n, n);
 		assert_memory_equal(a, b, n);

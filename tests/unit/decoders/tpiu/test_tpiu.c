@@ -138,9 +138,9 @@ static const char payload[] =
 
 static size_t hex(uint8_t *p, const char *s)
 {
-	struct ptenc e;
+	struct model_pt_buf e;
 
-	ptenc_init(&e, p, 512);
+	model_pt_init(&e, p, 512);
 	ptenc_hex(&e, s);
 	assert_false(e.full);
 	return e.n;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Truth: addr2line -i on programs that are compiled here with -O2 -g. */
+/* Truth: addr2line -i and objdump on programs that are compiled here with -O2 -g. */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,6 +170,64 @@ static void programs(void **state)
 }
 
 /* The program is stripped, its debug information lies in another file. */
+/* Starts of the statements of each line of @src, as objdump reads the line table. */
+static void line_starts(const char *prog, const char *src)
+{
+	struct { int line; uint64_t addr; int found; } t[2048];
+	unsigned n = 0, lines = 0, starts = 0;
+	char path[256], cmd[512], text[512];
+	struct dwarf *d;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, prog);
+	snprintf(cmd, sizeof(cmd), "objdump --dwarf=decodedline %s | awk '$1 == \"%s\" && "
+		 "$NF == \"x\" { print $2, $3 }' | sort -u", path, src);
+	f = popen(cmd, "r");
+	assert_non_null(f);
+	while (n < 2048 && fgets(text, sizeof(text), f))
+		if (sscanf(text, "%d %" SCNx64, &t[n].line, &t[n].addr) == 2)
+			t[n++].found = 0;
+	pclose(f);
+	d = dwarf_open(path, NULL);
+	assert_non_null(d);
+	for (int line = 1; line < 30; line++) {
+		uint64_t v[256];
+		int next = 0, want_next = 0, any = 0;
+		size_t got = dwarf_find_line(d, src, line, v, 256, &next);
+
+		assert_true(got <= 256);
+		for (size_t k = 0; k < got; k++) {
+			unsigned i = 0;
+
+			while (i < n && (t[i].line != line || t[i].addr != v[k]))
+				i++;
+			if (i == n)
+				fail_msg("%s:%d: 0x%" PRIx64 " is no start", src, line, v[k]);
+			t[i].found = 1;
+		}
+		for (unsigned i = 0; i < n; i++) {
+			any |= t[i].line == line;
+			if (t[i].line > line && (!want_next || t[i].line < want_next))
+				want_next = t[i].line;
+			if (t[i].line == line && !t[i].found)
+				fail_msg("%s:%d: 0x%" PRIx64 " is missing", src, line, t[i].addr);
+		}
+		if (!any)
+			assert_int_equal(next, want_next);
+		lines += any;
+		starts += (unsigned)got;
+		assert_int_equal(dwarf_find_line(d, "other.c", line, v, 256, &next), 0);
+	}
+	assert_true(lines > 5 && starts >= lines);
+	dwarf_close(d);
+}
+
+static void starts(void **state)
+{
+	line_starts("c5", "a.c");
+	line_starts("c4", "a.c");
+}
+
 static void separate(void **state)
 {
 	char path[256];
@@ -227,7 +286,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest t[] = {
-		cmocka_unit_test(programs), cmocka_unit_test(separate), cmocka_unit_test(broken),
+		cmocka_unit_test(programs), cmocka_unit_test(starts),
+		cmocka_unit_test(separate), cmocka_unit_test(broken),
 	};
 
 	if (system("for t in gcc g++ addr2line objcopy nm; do "

@@ -15,31 +15,8 @@
 #include <cmocka.h>
 
 #include "../../../../hwtrace/image/image.h"
+#include "../../../support/imgfix.h"
 #include "../../../support/scratch.h"
-
-struct fix {
-	struct notes ns;
-	struct hwt_image *img;
-	struct hwt_diag diag;
-};
-
-static int setup(void **state)
-{
-	struct fix *f = calloc(1, sizeof(*f));
-
-	*state = f;
-	return image_new(&f->img, &f->ns);
-}
-
-static int teardown(void **state)
-{
-	struct fix *f = *state;
-
-	image_free(f->img);
-	notes_free(&f->ns);
-	free(f);
-	return 0;
-}
 
 static void put(uint8_t *p, uint64_t v, unsigned bytes)
 {
@@ -97,14 +74,14 @@ static void expect_fault(const void *p, size_t n, unsigned id, const char *words
 	struct hwt_map m;
 	struct fix *f;
 
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	assert_int_equal(add(f, p, n), -HWT_E_FORMAT);
 	assert_int_equal(f->diag.id, id);
 	assert_non_null(strstr(f->diag.text, words));
 	assert_int_equal(hwt_image_map_at(f->img, 0, &m), 0);
 	assert_int_equal(byte_at(f, 0), -1);
 	assert_int_equal(f->ns.n, 0);
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
 }
 
 static void bad_segments(void **state)
@@ -160,7 +137,7 @@ static void odd_alignment(void **state)
 		uint8_t b[120] = { 0 };
 		struct fix *f;
 
-		setup((void **)&f);
+		imgfix_setup((void **)&f);
 		tiny(b, &s, 1);
 		assert_int_equal(add(f, b, 120), 0);
 		assert_int_equal(byte_at(f, 0x4000), 0x7f);
@@ -169,7 +146,7 @@ static void odd_alignment(void **state)
 		assert_int_equal(f->ns.n, align[i] == 3);
 		if (f->ns.n)
 			assert_int_equal(f->ns.v[0].diag.id, 96);
-		teardown((void **)&f);
+		imgfix_teardown((void **)&f);
 	}
 }
 
@@ -396,7 +373,7 @@ static void compiled(void **state)
 		snprintf(cmd, sizeof(cmd), "%s -g -o p p.c -Wl,--as-needed %s", v[i].cc,
 			 i >= 4 ? "-ld" : "");
 		scratch_sh(cmd);
-		setup((void **)&f);
+		imgfix_setup((void **)&f);
 		assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("p"),
 					       fixed ? HWT_NO_ADDR : bias, NULL), 0);
 		assert_true(against_nm(f, "p", bias) >= 6);
@@ -411,7 +388,7 @@ static void compiled(void **state)
 		assert_int_equal(hwt_image_find(f->img, "inner", NULL, 0), 0);
 		assert_int_equal(hwt_image_find(f->img, "label", NULL, 0), 1);
 		assert_int_equal(hwt_image_find(f->img, "$x", NULL, 0), 0);
-		teardown((void **)&f);
+		imgfix_teardown((void **)&f);
 	}
 }
 
@@ -452,12 +429,12 @@ static void other_classes(void **state)
 		struct fix *f;
 
 		scratch_sh(how[i]);
-		setup((void **)&f);
+		imgfix_setup((void **)&f);
 		assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("s"), HWT_NO_ADDR,
 					       NULL), 0);
 		assert_int_equal(against_nm(f, "s", 0), 2);
 		assert_true(against_readelf(f, "s", 0) >= 1);
-		teardown((void **)&f);
+		imgfix_teardown((void **)&f);
 	}
 }
 
@@ -499,14 +476,14 @@ int main(void)
 		cmocka_unit_test(bad_segments),
 		cmocka_unit_test(bad_headers),
 		cmocka_unit_test(odd_alignment),
-		cmocka_unit_test_setup_teardown(unaligned, setup, teardown),
-		cmocka_unit_test_setup_teardown(overlap, setup, teardown),
-		cmocka_unit_test_setup_teardown(bad_sections, setup, teardown),
-		cmocka_unit_test_setup_teardown(bss_and_base, setup, teardown),
+		cmocka_unit_test_setup_teardown(unaligned, imgfix_setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(overlap, imgfix_setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(bad_sections, imgfix_setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(bss_and_base, imgfix_setup, imgfix_teardown),
 		cmocka_unit_test(compiled),
-		cmocka_unit_test_setup_teardown(cold_part, setup, teardown),
+		cmocka_unit_test_setup_teardown(cold_part, imgfix_setup, imgfix_teardown),
 		cmocka_unit_test(other_classes),
-		cmocka_unit_test_setup_teardown(thumb, setup, teardown),
+		cmocka_unit_test_setup_teardown(thumb, imgfix_setup, imgfix_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

@@ -42,14 +42,14 @@ static int peer(unsigned bits, unsigned *size)
 	struct pt_image *image = pt_image_alloc(NULL);
 	struct pt_insn insn = { .iclass = ptic_error };
 	struct pt_event ev;
-	struct ptenc e;
+	struct model_pt_buf e;
 	int st;
 
-	ptenc_init(&e, trace, sizeof(trace));
-	ptenc_psb(&e);
-	ptenc_exec(&e, bits);
-	ptenc_psbend(&e);
-	ptenc_pge(&e, AT);
+	model_pt_init(&e, trace, sizeof(trace));
+	model_pt_psb(&e);
+	model_pt_exec(&e, bits);
+	model_pt_psbend(&e);
+	model_pt_pge(&e, AT);
 	pt_config_init(&c);
 	c.begin = trace;
 	c.end = trace + e.n;

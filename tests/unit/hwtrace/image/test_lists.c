@@ -16,33 +16,24 @@
 #include <cmocka.h>
 
 #include "../../../../hwtrace/image/image.h"
-
-struct fix {
-	struct notes ns;
-	struct hwt_image *img;
-	struct hwt_diag diag;
-	char path[40];
-};
+#include "../../../support/imgfix.h"
 
 static int setup(void **state)
 {
-	struct fix *f = calloc(1, sizeof(*f));
+	int rc = imgfix_setup(state);
+	struct fix *f = *state;
 
-	*state = f;
 	strcpy(f->path, "/tmp/hwt-lists-XXXXXX");
 	close(mkstemp(f->path));
-	return image_new(&f->img, &f->ns);
+	return rc;
 }
 
 static int teardown(void **state)
 {
 	struct fix *f = *state;
 
-	image_free(f->img);
-	notes_free(&f->ns);
 	unlink(f->path);
-	free(f);
-	return 0;
+	return imgfix_teardown(state);
 }
 
 static void write_file(struct fix *f, const void *p, size_t n)

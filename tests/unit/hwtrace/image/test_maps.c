@@ -15,15 +15,11 @@
 #include <cmocka.h>
 
 #include "../../../../hwtrace/image/image.h"
+#include "../../../support/imgfix.h"
 
 #define FILE_SIZE 0x3000
 
 static char dir[64];
-
-struct fix {
-	struct notes ns;
-	struct hwt_image *img;
-};
 
 static uint8_t file_byte(char name, uint64_t off)
 {
@@ -66,20 +62,7 @@ static int drop_files(void **state)
 
 static int setup(void **state)
 {
-	struct fix *f = calloc(1, sizeof(*f));
-
-	*state = f;
-	return image_new(&f->img, &f->ns) || image_set_base(f->img, dir);
-}
-
-static int teardown(void **state)
-{
-	struct fix *f = *state;
-
-	image_free(f->img);
-	notes_free(&f->ns);
-	free(f);
-	return 0;
+	return imgfix_setup(state) || image_set_base(((struct fix *)*state)->img, dir);
 }
 
 static void map(struct fix *f, int32_t pid, uint64_t time, uint64_t addr, uint64_t size,
@@ -442,7 +425,7 @@ static void against_model(void **state)
 			if (i % 100 == 0)
 				check_sections(f, at[t], (int32_t)p, t);
 		}
-		teardown((void **)&f);
+		imgfix_teardown((void **)&f);
 	}
 }
 
@@ -481,17 +464,17 @@ static void next_change(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(over_the_middle, setup, teardown),
-		cmocka_unit_test_setup_teardown(over_edges, setup, teardown),
-		cmocka_unit_test_setup_teardown(file_end, setup, teardown),
-		cmocka_unit_test_setup_teardown(listing, setup, teardown),
-		cmocka_unit_test_setup_teardown(repeats, setup, teardown),
-		cmocka_unit_test_setup_teardown(memory_spaces, setup, teardown),
-		cmocka_unit_test_setup_teardown(pokes, setup, teardown),
-		cmocka_unit_test_setup_teardown(protected_later, setup, teardown),
-		cmocka_unit_test_setup_teardown(forks, setup, teardown),
+		cmocka_unit_test_setup_teardown(over_the_middle, setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(over_edges, setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(file_end, setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(listing, setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(repeats, setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(memory_spaces, setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(pokes, setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(protected_later, setup, imgfix_teardown),
+		cmocka_unit_test_setup_teardown(forks, setup, imgfix_teardown),
 		cmocka_unit_test(against_model),
-		cmocka_unit_test_setup_teardown(next_change, setup, teardown),
+		cmocka_unit_test_setup_teardown(next_change, setup, imgfix_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, drop_files);

@@ -2,6 +2,7 @@
 /* From a recorded path to the file that is here: where it is searched, and what is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -11,36 +12,13 @@
 #include <cmocka.h>
 
 #include "../../../../hwtrace/image/image.h"
+#include "../../../support/imgfix.h"
 #include "../../../support/scratch.h"
 
-struct fix {
-	struct notes ns;
-	struct hwt_image *img;
-	struct hwt_diag diag;
-};
-
-static int setup(void **state)
-{
-	struct fix *f = calloc(1, sizeof(*f));
-
-	*state = f;
-	return image_new(&f->img, &f->ns);
-}
-
-static int teardown(void **state)
-{
-	struct fix *f = *state;
-
-	image_free(f->img);
-	notes_free(&f->ns);
-	free(f);
-	return 0;
-}
-
 /* A map of a file as the kernel makes it, and symbols through file offsets; not stripped or so. */
-static void map_file(struct fix *f, const char *path, const uint8_t *id, uint8_t n)
+static void map_file_of(struct fix *f, int32_t pid, const char *path, const uint8_t *id, uint8_t n)
 {
-	struct hwt_map m = { .path = path, .pid = 9, .build_id_size = n };
+	struct hwt_map m = { .path = path, .pid = pid, .build_id_size = n };
 	unsigned long long off, addr, size;
 
 	if (n)
@@ -50,6 +28,11 @@ static void map_file(struct fix *f, const char *path, const uint8_t *id, uint8_t
 	m.file_off = off;
 	m.size = (size + 0xfff) & ~0xfffull;
 	assert_int_equal(image_add_map(f->img, &m), 0);
+}
+
+static void map_file(struct fix *f, const char *path, const uint8_t *id, uint8_t n)
+{
+	map_file_of(f, 9, path, id, n);
 }
 
 static size_t gnu_id(const char *file, uint8_t *id)
@@ -109,40 +92,40 @@ static void search_order(void **state)
 	for (size_t i = 0; i < 3; i++) {
 		scratch_sh("rm -rf root cache");
 		scratch_sh(places[i]);
-		setup((void **)&f);
+		imgfix_setup((void **)&f);
 		assert_int_equal(image_set_opts(f->img, &o), 0);
 		map_file(f, "/opt/q", id, 20);
 		expect_name(f, twice, "twice");
 		assert_int_equal(f->ns.n, 0);
-		teardown((void **)&f);
+		imgfix_teardown((void **)&f);
 	}
 	/* refused, with both ids in the note, then found to be missing */
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	map_file(f, scratch("q"), wrong, 20);
 	expect_name(f, twice, NULL);
 	assert_int_equal(f->ns.n, 2);
 	assert_int_equal(f->ns.v[0].diag.id, 91);
 	assert_non_null(strstr(f->ns.v[0].diag.text, "recorded build-id 010203"));
 	assert_int_equal(f->ns.v[1].diag.id, 93);
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
 	/* the same without build-id: the path is all that is known */
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	map_file(f, scratch("q"), NULL, 0);
 	expect_name(f, twice, "twice");
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
 	/* told later, before the file is opened */
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	map_file(f, scratch("q"), NULL, 0);
 	assert_int_equal(image_set_build_id(f->img, scratch("q"), wrong, 20), 0);
 	expect_name(f, twice, NULL);
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
 	/* an unlinked file: what has its name now must prove itself */
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	map_file(f, scratch("q (deleted)"), NULL, 0);
 	expect_name(f, twice, NULL);
 	map_file(f, scratch("q (deleted)"), id, 20);
 	expect_name(f, twice, "twice");
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
 }
 
 /* Lines of a moved file, its debug information inside or beside it, against addr2line. */
@@ -159,7 +142,7 @@ static void lines(void **state)
 		if (split)
 			scratch_sh("rm -f q2; objcopy --only-keep-debug q q.debug && "
 				   "strip -o q2 q && objcopy --add-gnu-debuglink=q.debug q2");
-		setup((void **)&f);
+		imgfix_setup((void **)&f);
 		map_file(f, scratch(split ? "q2" : "q"), NULL, 0);
 		for (unsigned i = 0; i < 4; i++) {
 			uint64_t addr = scratch_nm("q", names[i]);
@@ -179,7 +162,7 @@ static void lines(void **state)
 			assert_int_equal(l.line, atoi(strrchr(place, ':') + 1));
 			assert_non_null(strstr(l.file, "q.c"));
 		}
-		teardown((void **)&f);
+		imgfix_teardown((void **)&f);
 	}
 }
 
@@ -201,23 +184,86 @@ static void offered(void **state)
 			{ "o/vdso64.so", "[vdso]", 0, 1 }, { "q", "[vdso]", 0, 0 },
 		};
 
-		setup((void **)&f);
+		imgfix_setup((void **)&f);
 		assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch(v[i].user), HWT_NO_ADDR,
 					       NULL), 0);
 		map_file(f, v[i].recorded, v[i].id == 2 ? wrong : id, v[i].id ? 20 : 0);
 		expect_name(f, twice, v[i].found ? "twice" : NULL);
-		teardown((void **)&f);
+		imgfix_teardown((void **)&f);
 	}
 	/* a reader told the build-id before it named the file with its address */
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	assert_int_equal(image_set_build_id(f->img, scratch("q"), wrong, 20), 0);
 	assert_int_equal(image_add_elf(f->img, 9, scratch("q"), 0x10000, &f->diag), -HWT_E_FORMAT);
 	assert_int_equal(f->diag.id, 91);
-	teardown((void **)&f);
-	setup((void **)&f);
+	imgfix_teardown((void **)&f);
+	imgfix_setup((void **)&f);
 	assert_int_equal(image_set_build_id(f->img, scratch("q"), id, 20), 0);
 	assert_int_equal(image_add_elf(f->img, 9, scratch("q"), 0x10000, &f->diag), 0);
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
+}
+
+static bool noted(const struct fix *f, unsigned id)
+{
+	for (size_t i = 0; i < f->ns.n; i++)
+		if (f->ns.v[i].diag.id == id)
+			return true;
+	return false;
+}
+
+/* A file with the address where it was loaded, over what the recording has there. */
+static void placed(void **state)
+{
+	uint8_t id[20], wrong[20] = { 1, 2, 3 };
+	uint64_t twice;
+	struct fix *f;
+
+	scratch_write("q.c", scratch_source, strlen(scratch_source));
+	scratch_sh("gcc -O1 -g -pie -Wl,--build-id=sha1 -o q q.c");
+	twice = scratch_nm("q", "twice");
+	assert_int_equal(gnu_id("q", id), 20);
+	for (unsigned i = 0; i < 7; i++) {
+		/* @other: a second recorded file at the same place, in another address space */
+		static const struct {
+			const char *recorded, *other;
+			int id;
+			unsigned shift, found, note;
+		} v[] = {
+			{ "/gone/q", NULL, 1, 0, 1, 0 },
+			{ "/gone/renamed", NULL, 0, 0, 1, 0 },
+			{ "/gone/q", NULL, 2, 0, 0, 91 },
+			/* the same name, or build-id, decides between several */
+			{ "/gone/q", "/gone/o", 0, 0, 1, 0 },
+			{ "/gone/renamed", "/gone/o", 1, 0, 1, 0 },
+			{ "/gone/renamed", "/gone/o", 0, 0, 0, 102 },
+			/* a page beside the place where it was */
+			{ "/gone/q", NULL, 1, 0x1000, 0, 102 },
+		};
+
+		imgfix_setup((void **)&f);
+		map_file(f, v[i].recorded, v[i].id == 2 ? wrong : id, v[i].id ? 20 : 0);
+		if (v[i].other)
+			map_file_of(f, 10, v[i].other, NULL, 0);
+		assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("q"),
+					       0x7f1200000000 + v[i].shift, NULL), 0);
+		expect_name(f, twice, v[i].found ? "twice" : NULL);
+		assert_int_equal(noted(f, 91), v[i].note == 91);
+		assert_int_equal(noted(f, 102), v[i].note == 102);
+		imgfix_teardown((void **)&f);
+	}
+	/* what was in use before stays; where nothing was recorded there is nothing to say */
+	imgfix_setup((void **)&f);
+	map_file(f, "/gone/q", id, 20);
+	expect_name(f, twice, NULL);
+	assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("q"), 0x7f1200000000, NULL), 0);
+	expect_name(f, twice, NULL);
+	assert_true(noted(f, 102));
+	imgfix_teardown((void **)&f);
+	imgfix_setup((void **)&f);
+	assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("q"), 0x7f1200000000, NULL), 0);
+	expect_name(f, twice, "twice");
+	assert_false(noted(f, 102));
+	imgfix_teardown((void **)&f);
 }
 
 /* Symbols of a stripped file from its debug file, by link and by build-id. */
@@ -253,19 +299,19 @@ static void debug_files(void **state)
 		scratch_sh("rm -rf root cache .debug q2 q.debug; mkdir root cache; "
 			   "objcopy --only-keep-debug q q.debug && strip -o q.stripped q");
 		scratch_sh(how[i % 4]);
-		setup((void **)&f);
+		imgfix_setup((void **)&f);
 		assert_int_equal(image_set_opts(f->img, &o), 0);
 		map_file(f, scratch("q2"), NULL, 0);
 		expect_name(f, helper, "helper");
-		teardown((void **)&f);
+		imgfix_teardown((void **)&f);
 	}
 	/* the debug file of another build: its CRC differs */
 	scratch_sh("rm -rf root cache .debug; objcopy --only-keep-debug q q.debug && "
 		   "objcopy --add-gnu-debuglink=q.debug q.stripped q2 && printf x >> q.debug");
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	map_file(f, scratch("q2"), NULL, 0);
 	expect_name(f, helper, NULL);
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
 }
 
 /* A part of the file from its text on, as a debugger saves memory; it is run at @at. */
@@ -299,7 +345,7 @@ static void dumps(void **state)
 	twice = scratch_nm("q", "twice");
 	main_ = scratch_nm("q", "main");
 	assert_int_equal(gnu_id("q", id), 20);
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	dump_file(f, "q", 0x70000010, &bias);
 	assert_int_equal(hwt_image_symbol(f->img, &w, bias + main_ + 1, &s), 1);
 	assert_string_equal(s.name, "main");
@@ -315,16 +361,16 @@ static void dumps(void **state)
 	assert_int_equal(m.build_id_size, 20);
 	assert_memory_equal(m.build_id, id, 20);
 	assert_int_equal(hwt_image_read(f->img, &w, bias + twice, a, 4), 4);
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
 	/* names of a dump without them, from the file of the same build that the user gives */
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	assert_int_equal(image_add_elf(f->img, HWT_NONE, scratch("q"), HWT_NO_ADDR, NULL), 0);
 	dump_file(f, "stripped", 0x70000010, &bias);
 	assert_int_equal(hwt_image_symbol(f->img, &w, bias + main_, &s), 1);
 	assert_string_equal(s.name, "main");
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
 	/* bytes are served whatever the file is; a relocatable one's sections are nowhere */
-	setup((void **)&f);
+	imgfix_setup((void **)&f);
 	dump_file(f, "plain", 0x70000010, &bias);
 	assert_int_equal(hwt_image_read(f->img, &w, bias + twice, b, 4), 4);
 	assert_memory_equal(a, b, 4);
@@ -340,7 +386,7 @@ static void dumps(void **state)
 	assert_memory_equal(b, "ELF", 3);
 	assert_int_equal(hwt_image_symbol(f->img, &w, 0x1001, &s), 0);
 	assert_int_equal(f->ns.n, 0);
-	teardown((void **)&f);
+	imgfix_teardown((void **)&f);
 }
 
 /* What is no regular file is not even opened: this test would hang. */
@@ -373,9 +419,10 @@ int main(void)
 		cmocka_unit_test(search_order),
 		cmocka_unit_test(lines),
 		cmocka_unit_test(offered),
+		cmocka_unit_test(placed),
 		cmocka_unit_test(debug_files),
 		cmocka_unit_test(dumps),
-		cmocka_unit_test_setup_teardown(no_regular_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(no_regular_file, imgfix_setup, imgfix_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, scratch_make, scratch_drop);

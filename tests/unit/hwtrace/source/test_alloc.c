@@ -15,55 +15,16 @@
 
 #include <cmocka.h>
 
+#include <hwtrace/uapi.h>
+
+#include "hwtrace/capture/native.h"
 #include "hwtrace/source/capture.h"
 #include "hwtrace/source/raw.h"
 #include "tests/support/mkperf.h"
 #include "tests/support/vdir.h"
 
 #ifndef __SANITIZE_ADDRESS__
-
-extern void *__libc_malloc(size_t n);
-extern void *__libc_calloc(size_t n, size_t size);
-extern void *__libc_realloc(void *p, size_t n);
-extern void __libc_free(void *p);
-
-static bool on;
-static long countdown, balance;
-
-static bool fails(void)
-{
-	return on && --countdown < 0;
-}
-
-void *malloc(size_t n)
-{
-	void *p = fails() ? NULL : __libc_malloc(n);
-
-	balance += on && p;
-	return p;
-}
-
-void *calloc(size_t n, size_t size)
-{
-	void *p = fails() ? NULL : __libc_calloc(n, size);
-
-	balance += on && p;
-	return p;
-}
-
-void *realloc(void *old, size_t n)
-{
-	void *p = fails() ? NULL : __libc_realloc(old, n);
-
-	balance += on && p && !old;
-	return p;
-}
-
-void free(void *p)
-{
-	balance -= on && p;
-	__libc_free(p);
-}
+#include "tests/support/nomem.h"
 
 static const char snap[] = "=== snapshot.ini\n[snapshot]\nversion=1.0\n[device_list]\nd1=cpu.ini\n"
 	"d2=etm.ini\n[trace]\nmetadata=trace.ini\n=== trace.ini\n[trace_buffers]\nbuffers=b0\n"
@@ -88,7 +49,7 @@ static int read_snapshot(struct hwt_diag *d)
 }
 
 static char path[] = "/tmp/hwt-alloc-XXXXXX";
-static char name[64];
+static char name[64], native[64];
 
 /* the bundle names itself as trace and as switches */
 static int read_bundle(struct hwt_diag *d)
@@ -117,6 +78,49 @@ static int read_raw(struct hwt_diag *d)
 		rc = file_mem(&f, "t", text, sizeof(text));
 	if (!rc)
 		rc = raw_read_cs(c, f, &cfg, d);
+	capture_free(c);
+	return rc;
+}
+
+/* What could be written is read, and what is written last says that it is whole. */
+static int write_native(struct hwt_diag *d)
+{
+	struct trace_cfg g = { .proto = HWT_PROTO_PT, .core = "" };
+	struct hwt_map m = { .addr = 0x1000, .size = 0x1000, .path = name, .pid = 1 };
+	struct hwt_rec r = { .id = HWT_ID_DIRTY, .size = sizeof(r), .version = 1 };
+	struct native_writer *w;
+	int rc = native_create(&w, native, true, d);
+
+	if (rc)
+		return rc;
+	native_map(w, &m);
+	native_file(w, name, NULL, NULL, 0);
+	native_pages(w, 1, 0x3000, 0, "abc", 3);
+	native_task(w, 1, 2, "x");
+	native_add_buf(w, "b", 0, 1, 2, FRAMING_NONE, &g, 1);
+	native_trace(w, 0, 5, "abc", 3);
+	native_event(w, 0, &r, sizeof(r));
+	return native_close(w, d);
+}
+
+static int read_native(struct hwt_diag *d)
+{
+	struct hwt_open_opts o = { .size = sizeof(o) };
+	struct hwt_stream *s;
+	struct hwt_event ev;
+	struct capture *c;
+	int rc = source_open(&c, native, &o, d);
+
+	if (rc)
+		return rc;
+	assert_int_equal(c->nbufs, 1);
+	assert_int_equal(c->bufs[0].nspans, 1);
+	assert_int_equal(c->nevents, 1);
+	rc = c->events(c, &s, d);
+	if (!rc) {
+		assert_int_equal(hwt_stream_next(s, &ev, 1), 1);
+		hwt_stream_close(s);
+	}
 	capture_free(c);
 	return rc;
 }
@@ -201,7 +205,7 @@ static long every_allocation(int (*run)(struct hwt_diag *d))
 		if (balance)
 			fail_msg("allocation %ld fails: %ld blocks leak", n, balance);
 		if (rc && rc != -ENOMEM && rc != -HWT_E_FORMAT)
-			fail_msg("allocation %ld fails: %d", n, rc);
+			fail_msg("allocation %ld fails: %d: %s: %s", n, rc, d.file, d.text);
 		if (countdown >= 0)
 			break;
 		assert_true(n < 10000);
@@ -213,13 +217,14 @@ static long every_allocation(int (*run)(struct hwt_diag *d))
 static void readers(void **state)
 {
 	long s = every_allocation(read_snapshot), b = every_allocation(read_bundle);
-	long r = every_allocation(read_raw), p;
+	long r = every_allocation(read_raw), p, w = every_allocation(write_native);
+	long n = every_allocation(read_native);
 
 	make_perf();
 	p = every_allocation(read_perf);
 	free(perf_file);
-	assert_true(s > 10 && b > 10 && r > 5 && p > 30);
-	printf("# out of memory at %ld + %ld + %ld + %ld places\n", s, b, r, p);
+	assert_true(s > 10 && b > 10 && r > 5 && p > 30 && w > 10 && n > 30);
+	printf("# out of memory at %ld + %ld + %ld + %ld + %ld + %ld places\n", s, b, r, p, w, n);
 }
 
 static int setup(void **state)
@@ -229,6 +234,7 @@ static int setup(void **state)
 	if (!mkdtemp(path))
 		return -1;
 	snprintf(name, sizeof(name), "%s/trace.json", path);
+	snprintf(native, sizeof(native), "%s/n.hwt", path);
 	f = fopen(name, "w");
 	if (!f)
 		return -1;
@@ -242,8 +248,10 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	unlink(name);
-	return rmdir(path);
+	char cmd[80];
+
+	snprintf(cmd, sizeof(cmd), "rm -r %s", path);
+	return system(cmd);
 }
 
 int main(void)

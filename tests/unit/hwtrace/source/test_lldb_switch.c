@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <hwtrace/uapi.h>
+
 #include "hwtrace/source/lldb.h"
 
 static uint8_t buf[1024];
@@ -153,10 +155,94 @@ static void damage(void **state)
 	stop();
 }
 
+/* The bytes so far, from @from on, which stay where they are. */
+static struct file *file_of(size_t from)
+{
+	struct file *f;
+
+	assert_int_equal(file_mem(&f, "switches", buf + from, n - from), 0);
+	return f;
+}
+
+/* Two CPUs in order of time, as virtual events; a LOST is no switch. */
+static void as_events(void **state)
+{
+	struct lldb_switch_file v[2] = { { .cpu = 4, .buf = 0 }, { .cpu = 6, .buf = 1 } };
+	struct lldb_switch_list list = { v, 2 };
+	const struct hwt_rec_sched_switch *sw[3];
+	const struct hwt_rec_stream_lost *lost;
+	struct hwt_event ev[9];
+	struct hwt_stream *st;
+	struct capture *c;
+	size_t from;
+
+	head(15, 0x6000, 32);	/* 20 goes, though it could run on; 11 comes */
+	two(10, 11);
+	two(20, 21);
+	put(100, 8);
+	head(2, 0, 40);
+	put(7, 8);
+	put(5, 8);		/* records lost */
+	two(10, 11);
+	put(300, 8);
+	v[0].f = file_of(0);
+	from = n;
+	head(15, 0x2000, 32);
+	two(0, 0);
+	two(30, 30);
+	put(200, 8);
+	head(14, 0, 24);
+	two(40, 41);
+	put(400, 8);
+	v[1].f = file_of(from);
+	n = 0;
+	assert_int_equal(capture_new(&c), 0);
+	c->priv = &list;
+	assert_int_equal(lldb_kernel(c, &st, NULL), 0);
+	assert_int_equal(hwt_stream_next(st, ev, 9), 4);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(ev[i].type, HWT_EV_RECORD);
+		assert_int_equal(ev[i].time, 100 * (i + 1));
+		assert_int_equal(ev[i].cpu, i % 2 ? 6 : 4);
+		assert_int_equal(ev[i].src, i % 2);
+		assert_int_equal(ev[i].u.rec.id, i == 2 ? HWT_ID_stream_lost : HWT_ID_sched_switch);
+	}
+	sw[0] = ev[0].u.rec.data;
+	sw[1] = ev[1].u.rec.data;
+	sw[2] = ev[3].u.rec.data;
+	lost = ev[2].u.rec.data;
+	assert_int_equal(sw[0]->prev_pid, 20);
+	assert_int_equal(sw[0]->prev_tid, 21);
+	assert_int_equal(sw[0]->next_pid, 10);
+	assert_int_equal(sw[0]->next_tid, 11);
+	assert_int_equal(sw[0]->prev_state, HWT_task_state_ready);
+	assert_int_equal(sw[1]->prev_tid, 30);
+	assert_int_equal(sw[1]->next_tid, 0);
+	assert_int_equal(sw[1]->prev_state, UINT32_MAX);
+	assert_int_equal(sw[2]->next_pid, 40);
+	assert_int_equal(sw[2]->next_tid, 41);
+	assert_int_equal(lost->count, 5);
+	assert_int_equal(ev[2].off, 32);
+	assert_int_equal(hwt_stream_next(st, ev, 9), 0);
+	hwt_stream_close(st);
+	/* the reader's own events: who runs is not known after it */
+	assert_int_equal(lldb_events(c, &st, NULL), 0);
+	assert_int_equal(hwt_stream_next(st, ev, 9), 4);
+	assert_int_equal(ev[2].type, HWT_EV_SCHED_SWITCH);
+	assert_int_equal(ev[2].u.sched.prev_tid, 11);
+	assert_int_equal(ev[2].u.sched.next_tid, HWT_NONE);
+	hwt_stream_close(st);
+	c->priv = NULL;
+	capture_free(c);
+	file_close((struct file *)v[0].f);
+	file_close((struct file *)v[1].f);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest t[] = {
 		cmocka_unit_test(wide), cmocka_unit_test(narrow), cmocka_unit_test(damage),
+		cmocka_unit_test(as_events),
 	};
 
 	return cmocka_run_group_tests(t, NULL, NULL);

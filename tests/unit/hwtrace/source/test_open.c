@@ -98,7 +98,7 @@ static void nobody(void **state)
 
 	fails(put("x", "hello\n", 6), NULL, -HWT_E_FORMAT, 2, "format");
 	fails(put("x", "", 0), NULL, -HWT_E_FORMAT, 5, "empty");
-	fails(in_dir("x"), &o, -EINVAL, 2, "perf snapshot lldb pt cs");
+	fails(in_dir("x"), &o, -EINVAL, 2, "perf snapshot lldb native ctf ftrace pt cs");
 	fails(in_dir("none"), NULL, -ENOENT, 1, "open");
 	fails(dir, NULL, -HWT_E_FORMAT, 2, "directory");
 	o.as = "pt";
@@ -192,14 +192,15 @@ static void code(void **state)
 
 static void names(void **state)
 {
-	static const char *const want[] = { "perf", "snapshot", "lldb", "pt", "cs" };
+	static const char *const want[] = { "perf", "snapshot", "lldb", "native", "ctf", "ftrace",
+		"pt", "cs" };
 	unsigned i;
 
 	for (i = 0; source_at(i); i++) {
 		assert_string_equal(source_at(i)->name, want[i]);
 		assert_true(*source_at(i)->what);
 	}
-	assert_int_equal(i, 5);
+	assert_int_equal(i, sizeof(want) / sizeof(want[0]));
 }
 
 static int setup(void **state)

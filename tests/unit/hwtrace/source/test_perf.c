@@ -108,6 +108,10 @@ static void bad_headers(void **state)
 	assert_int_equal(d.id, 31);
 	assert_null(patched(40, 1ull << 63, 0, &d));
 	assert_int_equal(d.id, 31);
+	/* of a larger file that was cut */
+	assert_null(patched(24, 1ull << 40, 0, &d));
+	assert_int_equal(d.id, 4);
+	assert_int_equal(d.off, 24);
 }
 
 /* pd-data-size-0, pd-data-size-max */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* AUX and AUXTRACE records to trace buffers: the bytes are known because the test cut them. */
+/*
+ * AUX and AUXTRACE records to trace buffers: the bytes are known because the test cut them. Longer
+ * than other files: one maker of recordings serves all cases.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +19,6 @@
 
 enum { TRUNCATED = 1, OVERWRITE = 2, PARTIAL = 4, COLLISION = 8, RAW = 0x100 };
 
-static uint8_t *bytes;
 static uint8_t data[65536];	/* trace: byte i is known from i */
 
 static int setup(void **state)
@@ -26,27 +28,10 @@ static int setup(void **state)
 	return 0;
 }
 
-static struct capture *open_mk(struct mkperf *m)
-{
-	struct hwt_diag d;
-	struct capture *c;
-	struct file *f;
-	size_t n;
-
-	free(bytes);
-	bytes = mkperf_file(m, &n);
-	assert_int_equal(capture_new(&c), 0);
-	assert_int_equal(file_mem(&f, "t.data", bytes, n), 0);
-	assert_int_equal(source_perf.open(c, f, "t.data", NULL, &d), 0);
-	return c;
-}
-
 static void done(struct capture *c, struct mkperf *m)
 {
 	capture_free(c);
 	mkperf_free(m);
-	free(bytes);
-	bytes = NULL;
 }
 
 static unsigned notes(const struct capture *c, unsigned id)
@@ -87,7 +72,7 @@ static void cases_pt(void **state)
 	mkperf_aux(&m, 0x80, 0x20, PARTIAL);
 	mkperf_auxtrace(&m, 0, 0x20, 0, 1, 0, data, 0x20);
 	mkperf_auxtrace(&m, 0x80, 0x20, 0, 1, 0, data + 0x80, 0x20);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->nbufs, 1);
 	assert_int_equal(c->bufs[0].nspans, 2);
 	span(&c->bufs[0], 0, 0, 0x20, HWT_GAP_NONE, 0);
@@ -100,7 +85,7 @@ static void cases_pt(void **state)
 	mkperf_aux(&m, 0x40, 0x20, 0);
 	mkperf_aux(&m, 0, 0x40, 0);
 	mkperf_auxtrace(&m, 0, 0x60, 0, 1, 0, data, 0x60);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->bufs[0].nspans, 1);
 	span(&c->bufs[0], 0, 0, 0x60, HWT_GAP_NONE, 0);
 	done(c, &m);
@@ -111,7 +96,7 @@ static void cases_pt(void **state)
 	mkperf_aux(&m, 0x20, 0x40, OVERWRITE);
 	mkperf_auxtrace(&m, 0, 0x40, 0, 1, 0, data, 0x40);
 	mkperf_auxtrace(&m, 0x20, 0x40, 0, 1, 0, data + 0x20, 0x40);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->bufs[0].nspans, 1);
 	span(&c->bufs[0], 0, 0, 0x60, HWT_GAP_NONE, 0);
 	assert_true(notes(c, 22) > 0);
@@ -121,7 +106,7 @@ static void cases_pt(void **state)
 	mkperf_pt(&m);
 	mkperf_aux(&m, 0, 0, TRUNCATED);
 	mkperf_auxtrace(&m, 0, 0x20, 0, 1, 0, data, 0x20);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(notes(c, 20), 1);
 	assert_int_equal(notes(c, 37), 1);
 	span(&c->bufs[0], 0, 0, 0x20, HWT_GAP_AUX_LOST, 0);
@@ -131,7 +116,7 @@ static void cases_pt(void **state)
 	mkperf_pt(&m);
 	mkperf_aux(&m, 0, 0x20, COLLISION);
 	mkperf_auxtrace(&m, 0, 0x20, 0, 1, 0, data, 0x20);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(notes(c, 23), 1);
 	span(&c->bufs[0], 0, 0, 0x20, HWT_GAP_COLLISION, 0);
 	done(c, &m);
@@ -149,7 +134,7 @@ static void missing(void **state)
 	mkperf_aux(&m, 0, 4096, 0);
 	mkperf_auxtrace(&m, 0, 4096, 0, 1, 0, data, 4096);
 	m.n -= 3996;
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	/* the ids behind the section are not trace bytes */
 	assert_int_equal(notes(c, 38), 1);
 	span(&c->bufs[0], 0, 0, 100, HWT_GAP_NONE, 0);
@@ -160,7 +145,7 @@ static void missing(void **state)
 	mkperf_init(&m, false);
 	mkperf_info(&m, 0xdeadbeef, words, 5);
 	mkperf_auxtrace(&m, 0, 64, 0, 1, 0, data, 64);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(notes(c, 39), 1);
 	assert_int_equal(c->nbufs, 0);
 	assert_string_equal(c->facts[0].key, "trace not decoded");
@@ -172,7 +157,7 @@ static void missing(void **state)
 	mkperf_auxtrace(&m, 0, 64, 0, 1, 0, data, 64);
 	m.cpu = 3;
 	mkperf_aux(&m, 0, 0x100, TRUNCATED);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->nbufs, 2);
 	assert_int_equal(c->bufs[1].cpu, 3);
 	assert_int_equal(c->bufs[1].nspans, 0);
@@ -193,7 +178,7 @@ static void truncated_splits(void **state)
 	mkperf_aux(&m, 0x20, 0x20, TRUNCATED);
 	mkperf_aux(&m, 0x40, 0x20, 0);
 	mkperf_auxtrace(&m, 0, 0x60, 0, 1, 0, data, 0x60);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->bufs[0].nspans, 2);
 	span(&c->bufs[0], 0, 0, 0x40, HWT_GAP_NONE, 0);
 	span(&c->bufs[0], 1, 0x40, 0x20, HWT_GAP_AUX_LOST, 0);
@@ -253,7 +238,7 @@ static void any_cut_any_order(void **state)
 						job[i].cpu, data + 8192 * job[i].cpu + job[i].off,
 						job[i].size);
 		}
-		c = open_mk(&m);
+		c = mkperf_open(&m);
 		assert_int_equal(c->nbufs, 3);
 		assert_int_equal(c->notes.n, 0);
 		for (int cpu = 0; cpu < 3; cpu++) {
@@ -278,8 +263,8 @@ static void no_copy(void **state)
 	mkperf_aux(&m, 0, 0x800, 0);
 	mkperf_aux(&m, 0x800, 0x800, 0);
 	mkperf_auxtrace(&m, 0, 0x1000, 0, 1, 0, data, 0x1000);
-	c = open_mk(&m);
-	assert_true(c->bufs[0].spans[0].p == bytes + c->bufs[0].spans[0].file_off);
+	c = mkperf_open(&m);
+	assert_true(c->bufs[0].spans[0].p == m.file + c->bufs[0].spans[0].file_off);
 	assert_int_equal(c->nfiles, 1);
 	done(c, &m);
 }
@@ -300,7 +285,7 @@ static void pt_config(void **state)
 	m.config = 0x200 | 0x800 | 5 << 14;
 	mkperf_feature_str(&m, 9, "GenuineIntel,6,94,3");
 	mkperf_auxtrace(&m, 0, 8, 0, 1, 0, data, 8);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	g = &c->bufs[0].cfgs[0];
 	assert_int_equal(c->bufs[0].ncfgs, 1);
 	assert_int_equal(g->proto, HWT_PROTO_PT);
@@ -334,7 +319,7 @@ static struct capture *open_cs(struct mkperf *m, const uint64_t *words, size_t n
 	mkperf_aux(m, 0x30, 0x1c, flags);
 	/* the tool pads to 8 bytes */
 	mkperf_auxtrace(m, 0, 0x50, 1, 1, 1, data, 0x50);
-	return open_mk(m);
+	return mkperf_open(m);
 }
 
 /* Case G08: header versions 0 and 1, registers that we do not know, ETE's place of TRCDEVARCH */
@@ -427,7 +412,7 @@ static void cs_hw_id(void **state)
 	mkperf_end(&m, at);
 	mkperf_aux(&m, 0, 0x10, 0);
 	mkperf_auxtrace(&m, 0, 0x10, 1, 1, 1, data, 0x10);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->bufs[0].ncfgs, 2);
 	assert_int_equal(c->bufs[0].cfgs[0].trace_id, 0);
 	assert_int_equal(c->bufs[0].cfgs[1].trace_id, 0x35);
@@ -451,7 +436,7 @@ static void cs_raw_thread(void **state)
 		mkperf_aux(&m, i * 0x10, 0x10, RAW);
 	}
 	mkperf_auxtrace(&m, 0, 0x40, 0, 1234, -1, data, 0x40);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->nbufs, 2);
 	for (uint32_t i = 0; i < 2; i++) {
 		assert_int_equal(c->bufs[i].tid, 1234);
@@ -480,7 +465,7 @@ static void cs_snapshot(void **state)
 	mkperf_auxtrace(&m, 0x1130, 0x100, 0, 1234, 0, data + 0x1130, 0x100);
 	mkperf_aux(&m, 0x1400, 0x100, OVERWRITE);
 	mkperf_auxtrace(&m, 0x1300, 0x100, 0, 1234, 0, data + 0x1300, 0x100);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->bufs[0].nspans, 2);
 	span(&c->bufs[0], 0, 0x1130, 0x100, HWT_GAP_NONE, 0);
 	span(&c->bufs[0], 1, 0x1300, 0x100, HWT_GAP_AUX_LOST, 0xd0);
@@ -498,7 +483,7 @@ static void no_sample_id(void **state)
 	mkperf_pt(&m);
 	mkperf_aux(&m, 0, 0x20, TRUNCATED);
 	mkperf_auxtrace(&m, 0, 0x20, 0, 1, 5, data, 0x20);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->nbufs, 1);
 	span(&c->bufs[0], 0, 0, 0x20, HWT_GAP_NONE, 0);
 	assert_true(c->bufs[0].spans[0].time == HWT_TIME_UNKNOWN);
@@ -519,7 +504,7 @@ static void other_clock(void **state)
 		mkperf_pt(&m);
 		mkperf_aux(&m, 0, 0x20, 0);
 		mkperf_auxtrace(&m, 0, 0x20, 0, 1, 0, data, 0x20);
-		c = open_mk(&m);
+		c = mkperf_open(&m);
 		assert_string_equal(c->clock, "CLOCK_REALTIME");
 		assert_false(time_map_valid(&c->tsc));
 		assert_int_equal(notes(c, 51), 1);
@@ -542,7 +527,7 @@ static void cs_pieces(void **state)
 	mkperf_auxtrace(&m, 0, 0x80, 0, 1234, 0, data, 0x80);
 	mkperf_auxtrace(&m, 0x80, 0x100, 0, 1234, 0, data + 0x80, 0x100);
 	mkperf_auxtrace(&m, 0x180, 0x180, 0, 1234, 0, data + 0x180, 0x180);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->bufs[0].nspans, 2);
 	span(&c->bufs[0], 0, 0, 0x200, HWT_GAP_NONE, 0);
 	span(&c->bufs[0], 1, 0x200, 0x100, HWT_GAP_NONE, 0);
@@ -608,7 +593,7 @@ static void pt_snapshot(void **state)
 	mkperf_aux(&m, 0x1230, 0x1000, OVERWRITE);
 	mkperf_auxtrace(&m, 0x1130, 0x100, 0, 1234, 0, data + 0x1130, 0x100);
 	mkperf_aux(&m, 0x2000, 0x1000, OVERWRITE);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	assert_int_equal(c->notes.n, 0);
 	assert_int_equal(c->bufs[0].nspans, 1);
 	span(&c->bufs[0], 0, 0x1130, 0x100, HWT_GAP_AUX_LOST, 0xd30);
@@ -628,7 +613,7 @@ static void flag_counts(void **state)
 	mkperf_aux(&m, 8, 8, TRUNCATED);
 	mkperf_aux(&m, 16, 8, COLLISION | TRUNCATED);
 	mkperf_auxtrace(&m, 0, 24, 0, 1234, 0, data, 24);
-	c = open_mk(&m);
+	c = mkperf_open(&m);
 	for (size_t i = 0; i < c->nfacts; i++)
 		if (!strcmp(c->facts[i].key, "aux records"))
 			value = c->facts[i].value;
@@ -658,7 +643,7 @@ static void cpu_wide_owner(void **state)
 			mkperf_switch(&m, false);
 		mkperf_aux(&m, 0, 0x40, 0);
 		mkperf_auxtrace(&m, 0, 0x40, 0, -1, 0, data, 0x40);
-		c = open_mk(&m);
+		c = mkperf_open(&m);
 		assert_int_equal(c->nbufs, 1);
 		assert_int_equal(c->bufs[0].nspans, 1);
 		assert_int_equal(c->bufs[0].spans[0].tid, wide ? HWT_NONE : 200);

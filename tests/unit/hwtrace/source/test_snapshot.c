@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -106,6 +107,40 @@ static void spelling(void **state)
 	assert_int_equal(c->bufs[0].cfgs[0].cpu, 0);
 	/* 25 MHz is 40 ns a tick */
 	assert_int_equal(time_map_ns(&c->tsc, 1000), 40000);
+}
+
+/* 24 MHz: a tick is 41 2/3 ns, so times are between two whole ns; 3 MHz ticks are 333 1/3. */
+static void odd_frequency(void **state)
+{
+	static const struct { const char *hz; uint64_t ticks, lo; } t[] = {
+		{ "24000000", 1, 41 }, { "24000000", 1000, 41666 }, { "24000000", 3000, 125000 },
+		{ "24000000", 24000000ull * 86400 * 365, 1000000000ull * 86400 * 365 },
+		{ "3000000", 1, 333 }, { "3000000", 3000000, 1000000000 },
+	};
+	char text[512];
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		uint64_t lo, hi;
+
+		snprintf(text, sizeof(text),
+			 "=== snapshot.ini\n[snapshot]\nversion=1\n[device_list]\na=a.ini\n"
+			 "b=b.ini\n[trace]\nmetadata=t.ini\n=== t.ini\n[trace_buffers]\n"
+			 "buffers=b0\n[b0]\nname=ETB\nfile=t.bin\nformat=source_data\n"
+			 "[source_buffers]\nPTM_0=ETB\n[core_trace_sources]\nCPU_0=PTM_0\n"
+			 "[timestamp]\nfrequency=%s\n=== a.ini\n[device]\nname=CPU_0\n"
+			 "class=core\ntype=Cortex-A15\n=== b.ini\n[device]\nname=PTM_0\n"
+			 "class=trace_source\ntype=PFT1.1\n[regs]\nETMCR=0\n"
+			 "ETMTRACEIDR=19\nETMCCER=0\nETMIDR=0\n=== t.bin\nx", t[i].hz);
+		assert_int_equal(read_text(text), 0);
+		assert_true(time_map_valid(&c->tsc));
+		lo = time_map_ns_ordered(&c->tsc, t[i].ticks);
+		hi = time_fit_late(c->tsc.fit, lo);
+		/* the rate has 40 bits of fraction: less than 1 us in a year */
+		assert_true(lo <= t[i].lo && hi >= t[i].lo);
+		assert_true(t[i].lo - lo <= (t[i].ticks > 1ull << 40 ? 1000 : 1));
+		capture_free(c);
+		c = NULL;
+	}
 }
 
 /* sessions: one core, two sources, a buffer each; a source in two buffers; a buffer of two files */
@@ -314,6 +349,7 @@ int main(void)
 	static const struct CMUnitTest t[] = {
 		cmocka_unit_test_teardown(plain, clean),
 		cmocka_unit_test_teardown(spelling, clean),
+		cmocka_unit_test_teardown(odd_frequency, clean),
 		cmocka_unit_test_teardown(sessions, clean),
 		cmocka_unit_test_teardown(two_files, clean),
 		cmocka_unit_test_teardown(dumps, clean),

@@ -95,6 +95,8 @@ static void shapes_of(bool big)
 	struct data d, r;
 	unsigned used = 0;
 	bool damaged;
+	const char *s;
+	size_t len;
 	uint64_t v;
 
 	preamble(&d, big);
@@ -106,11 +108,11 @@ static void shapes_of(bool big)
 	assert_null(trace_fmt_name(t, 78));
 	assert_int_equal(trace_fmt_id(t, "sys", "shapes"), 77);
 	assert_int_equal(trace_fmt_id(t, "sys", "other"), -1);
-	assert_int_equal(trace_fmt_text(t, 77, r.p, r.n, text, sizeof(text)), strlen(want));
+	assert_int_equal(trace_fmt_text(t, 77, r.p, r.n, NULL, text, sizeof(text)), strlen(want));
 	assert_string_equal(text, want);
 	for (size_t n = 1; n <= strlen(want); n++) {
 		memset(cut, 'x', sizeof(cut));
-		assert_int_equal(trace_fmt_text(t, 77, r.p, r.n, cut, n), strlen(want));
+		assert_int_equal(trace_fmt_text(t, 77, r.p, r.n, NULL, cut, n), strlen(want));
 		assert_int_equal(strlen(cut), n - 1);
 		assert_memory_equal(cut, want, n - 1);
 		assert_int_equal(cut[n], 'x');
@@ -122,6 +124,56 @@ static void shapes_of(bool big)
 	assert_false(trace_fmt_number(t, 77, "outside", r.p, r.n, &v));
 	assert_false(trace_fmt_number(t, 77, "mac", r.p, r.n, &v));
 	assert_false(trace_fmt_number(t, 77, "none", r.p, r.n, &v));
+	assert_true(trace_fmt_string(t, 77, "near", r.p, r.n, &s, &len));
+	assert_int_equal(len, 3);
+	assert_memory_equal(s, "rel", 3);
+	assert_true(trace_fmt_string(t, 77, "comm", r.p, r.n, &s, &len));
+	assert_int_equal(len, 3);
+	assert_false(trace_fmt_string(t, 77, "far", r.p, r.n, &s, &len));
+	assert_false(trace_fmt_string(t, 77, "bytes", r.p, r.n, &s, &len));
+	assert_false(trace_fmt_string(t, 77, "n", r.p, r.n, &s, &len));
+	trace_fmt_free(t);
+}
+
+/* Arrays of numbers, one that takes the rest of the record, and the format of the switches. */
+static void items(void **state)
+{
+	static const char format[] =
+		"name: sched_switch\nID: 5\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n\n"
+		"\tfield:long id;\toffset:2;\tsize:2;\tsigned:1;\n"
+		"\tfield:short args[2];\toffset:4;\tsize:4;\tsigned:1;\n"
+		"\tfield:u32 buf[];\toffset:8;\tsize:0;\tsigned:0;\n"
+		"\nprint fmt: \"%s\", REC->x\n";
+	static const uint8_t rec[20] = { 5, 0, 0xfe, 0xff, 1, 0, 0xff, 0xff, 7, 0, 0, 0, 9 };
+	struct trace_fmt *t;
+	const uint8_t *b;
+	const char *s;
+	char text[128];
+	uint64_t v;
+	size_t n;
+
+	assert_int_equal(trace_fmt_empty(&t, false, 8), 0);
+	assert_null(trace_fmt_switch(t, &n));
+	assert_true(trace_fmt_add(t, "sched", format, sizeof(format) - 1));
+	s = trace_fmt_switch(t, &n);
+	assert_int_equal(n, sizeof(format) - 1);
+	assert_memory_equal(s, format, n);
+	assert_int_equal(trace_fmt_item(t, 5, "args", 1, rec, sizeof(rec), &v), 2);
+	assert_true(v == UINT64_MAX);
+	assert_int_equal(trace_fmt_item(t, 5, "args", 2, rec, sizeof(rec), &v), 0);
+	assert_int_equal(trace_fmt_item(t, 5, "args", 1, rec, 6, &v), 0);
+	assert_int_equal(trace_fmt_item(t, 5, NULL, 0, rec, sizeof(rec), &v), 2);
+	assert_true(v == (uint64_t)-2);
+	assert_int_equal(trace_fmt_item(t, 5, NULL, 1, rec, sizeof(rec), &v), 0);
+	assert_int_equal(trace_fmt_item(t, 5, NULL, 9, rec, sizeof(rec), &v), 0);
+	assert_true(trace_fmt_bytes(t, 5, "buf", rec, sizeof(rec), &b, &n));
+	assert_ptr_equal(b, rec + 8);
+	assert_int_equal(n, 12);
+	/* nothing says how long its elements are */
+	assert_int_equal(trace_fmt_item(t, 5, "buf", 1, rec, sizeof(rec), &v), 0);
+	trace_fmt_text(t, 5, rec, sizeof(rec), "buf", text, sizeof(text));
+	assert_string_equal(text, "id=-2 args=0100ffff");
 	trace_fmt_free(t);
 }
 
@@ -157,7 +209,7 @@ static void cuts(void **state)
 int main(void)
 {
 	const struct CMUnitTest t[] = {
-		cmocka_unit_test(either_order), cmocka_unit_test(cuts),
+		cmocka_unit_test(either_order), cmocka_unit_test(cuts), cmocka_unit_test(items),
 	};
 
 	return cmocka_run_group_tests(t, NULL, NULL);
