@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "bound.h"
 #include "../decoders/flow/flow.h"
+#include "pace.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 #define BATCH	256	/* events taken from upstream at once */
@@ -19,6 +19,7 @@ struct lane {
 	bool waits;		/* @first and @last are valid */
 	uint64_t time;		/* newest of this CPU */
 	unsigned first, last;	/* positions */
+	struct pace pace;
 };
 
 struct bound {
@@ -28,12 +29,16 @@ struct bound {
 	unsigned head, tail;	/* positions: next to fill, next to hand out */
 	unsigned open;		/* events before this position have their span, or never will */
 	unsigned nlanes, hit;	/* lanes in use, the one found last */
+	bool bounded;		/* spans of @up are those of the events */
 	bool ended, dropped;
+	bool uneven;		/* no times by cycles */
+	bool calls;		/* of which cycles are no part: they end here */
 	struct hwt_event last;	/* of those dropped, for its time */
 	struct lane lanes[LANES];
 	unsigned next[BOUND_WINDOW];	/* next position in the same lane */
 	bool done[BOUND_WINDOW];
 	uint64_t reach[BOUND_WINDOW];	/* the bound is a time later than this */
+	uint64_t count[BOUND_WINDOW];	/* cycles up to the event, see struct pace */
 	struct hwt_event ring[BOUND_WINDOW];
 };
 
@@ -61,6 +66,29 @@ static struct lane *lane_of(struct bound *b, const struct hwt_event *ev)
 	return l;
 }
 
+/* All that waits is over; the cycle counts before and behind each event give it its interval. */
+static void narrow_lane(struct bound *b, struct lane *l, const struct pace_stretch *st)
+{
+	unsigned pos = l->first, behind = pos;
+
+	for (;; pos = b->next[pos & MASK]) {
+		struct hwt_event *ev = &b->ring[pos & MASK];
+		uint64_t count = b->count[pos & MASK], after = st->c2, hi;
+
+		while (behind != l->last && b->count[behind & MASK] <= count)
+			behind = b->next[behind & MASK];
+		if (b->count[behind & MASK] > count)
+			after = b->count[behind & MASK];
+		pace_interval(st, count, after, &ev->time, &hi);
+		ev->span = hi - ev->time < HWT_SPAN_UNKNOWN ? (uint32_t)(hi - ev->time) :
+							      HWT_SPAN_UNKNOWN;
+		b->done[pos & MASK] = true;
+		if (pos == l->last)
+			break;
+	}
+	l->waits = false;
+}
+
 /* Events of the lane that were over at @time. One that reaches farther holds back the rest. */
 static void close_lane(struct bound *b, struct lane *l, uint64_t time)
 {
@@ -83,9 +111,41 @@ static bool bounds(const struct hwt_event *ev)
 		!(ev->type == HWT_EV_NONE && ev->span == FLOW_REACH_UNKNOWN);
 }
 
+static void wait(struct bound *b, struct lane *l, unsigned pos, uint64_t reach)
+{
+	b->reach[pos & MASK] = reach;
+	b->done[pos & MASK] = false;
+	if (l->waits)
+		b->next[l->last & MASK] = pos;
+	else
+		l->first = pos;
+	l->last = pos;
+	l->waits = true;
+}
+
+/* What happened before an event was over when that was. */
+static void add_bounded(struct bound *b, const struct hwt_event *ev)
+{
+	unsigned pos = b->head++;
+	struct lane *l;
+
+	b->ring[pos & MASK] = *ev;
+	b->done[pos & MASK] = true;
+	if (ev->span == FLOW_REACH_UNKNOWN)
+		b->ring[pos & MASK].span = HWT_SPAN_UNKNOWN;
+	if (ev->time == HWT_TIME_UNKNOWN || ev->span == FLOW_REACH_UNKNOWN ||
+	    !(l = lane_of(b, ev)))
+		return;
+	if (ev->span == HWT_SPAN_UNKNOWN)
+		wait(b, l, pos, ev->time ? ev->time - 1 : 0);
+	else if (bounds(ev))
+		close_lane(b, l, ev->time + ev->span);
+}
+
 static void add(struct bound *b, const struct hwt_event *ev)
 {
 	unsigned pos = b->head++;
+	struct pace_stretch st;
 	struct lane *l;
 
 	b->ring[pos & MASK] = *ev;
@@ -94,20 +154,21 @@ static void add(struct bound *b, const struct hwt_event *ev)
 	if (ev->time == HWT_TIME_UNKNOWN || !(l = lane_of(b, ev)))
 		return;
 	if (ev->time > l->time) {
-		if (bounds(ev))
+		st.used = false;
+		if (!b->uneven)
+			pace_end(&l->pace, ev, &st);
+		/* units that count cycles keep nothing back: no event reaches farther */
+		if (st.used && l->waits && b->ring[l->first & MASK].time == st.t1)
+			narrow_lane(b, l, &st);
+		else if (bounds(ev))
 			close_lane(b, l, ev->time);
 		l->time = ev->time;
 	}
+	pace_event(&l->pace, ev);
+	b->count[pos & MASK] = l->pace.count;
 	if (ev->time < l->time || ev->span == FLOW_REACH_UNKNOWN)
 		return;
-	b->reach[pos & MASK] = ev->time + (ev->span == HWT_SPAN_UNKNOWN ? 0 : ev->span);
-	b->done[pos & MASK] = false;
-	if (l->waits)
-		b->next[l->last & MASK] = pos;
-	else
-		l->first = pos;
-	l->last = pos;
-	l->waits = true;
+	wait(b, l, pos, ev->time + (ev->span == HWT_SPAN_UNKNOWN ? 0 : ev->span));
 }
 
 /* Gives up on the oldest event that waits. It is the first of its lane. */
@@ -144,7 +205,10 @@ static int fill(struct bound *b)
 
 	b->ended = n <= 0 && n != -EAGAIN;
 	for (int i = 0; i < n; i++) {
-		add(b, &in[i]);
+		if (b->bounded)
+			add_bounded(b, &in[i]);
+		else
+			add(b, &in[i]);
 		if (has_pointer(&in[i]))	/* lives until the next call upstream only */
 			keep = 0;
 	}
@@ -169,6 +233,11 @@ static int bound_next(struct hwt_stream *s, struct hwt_event *ev, int max)
 			continue;
 		}
 		b->tail++;
+		if (b->calls && (e->type == HWT_EV_CYCLES || e->type == HWT_EV_TIMESTAMP)) {
+			b->dropped = true;
+			b->last = *e;
+			continue;
+		}
 		if (e->span != HWT_SPAN_UNKNOWN && e->clock == HWT_CLOCK_BASE &&
 		    e->time != HWT_TIME_UNKNOWN && e->time + e->span < b->time_lo) {
 			b->dropped = true;
@@ -198,7 +267,8 @@ static void bound_close(struct hwt_stream *s)
 
 static const struct hwt_stream_ops bound_ops = { bound_next, bound_close };
 
-int bound_new(struct hwt_stream **out, const struct hwt_interest *want, struct hwt_stream *up)
+int bound_new(struct hwt_stream **out, const struct hwt_interest *want, struct hwt_stream *up,
+	      bool bounded)
 {
 	struct bound *b = malloc(sizeof(*b));
 
@@ -209,9 +279,16 @@ int bound_new(struct hwt_stream **out, const struct hwt_interest *want, struct h
 	b->s.ops = &bound_ops;
 	b->s.name = up->name;
 	b->up = up;
+	b->bounded = bounded;
 	b->time_lo = want->time_lo;
+	b->calls = want->level == HWT_LEVEL_CALLS;
 	b->head = b->tail = b->open = b->nlanes = b->hit = 0;
-	b->ended = b->dropped = false;
+	b->ended = b->dropped = b->uneven = false;
 	*out = &b->s;
 	return 0;
+}
+
+void bound_uneven(struct hwt_stream *s)
+{
+	hwt_container_of(s, struct bound, s)->uneven = true;
 }

@@ -62,6 +62,17 @@ static bool window_holds(const struct window *w, const struct hwt_event *ev, uin
 	return ev->time == w->from || (ev->time >= w->from && ev->time < w->until);
 }
 
+/* Code that came to @pc within the interval of the event. */
+static int read_later(struct expand *x, const struct hwt_event *ev, const struct hwt_where *where,
+		      uint64_t pc)
+{
+	uint64_t hi = HWT_TIME_UNKNOWN, differs;
+
+	if (ev->span != HWT_SPAN_UNKNOWN)
+		hi = ev->time + ev->span;
+	return image_read_during(x->image, where, hi, pc, x->w.code, sizeof(x->w.code), &differs);
+}
+
 /* Decodes the instruction at @pc as it was at the event's time. */
 static int insn_at(struct expand *x, const struct hwt_event *ev, uint64_t pc, struct hwt_insn *out)
 {
@@ -78,6 +89,8 @@ static int insn_at(struct expand *x, const struct hwt_event *ev, uint64_t pc, st
 			where.space = 0;	/* the level was not that of this code */
 			n = hwt_image_read(x->image, &where, pc, w->code, sizeof(w->code));
 		}
+		if (!n && where.time != HWT_TIME_UNKNOWN)
+			n = read_later(x, ev, &where, pc);
 		w->n = n > 0 ? (size_t)n : 0;
 		if (!w->n)
 			return n < 0 ? n : -ENOENT;

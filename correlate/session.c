@@ -10,10 +10,15 @@
 #include "../decoders/flow/flow.h"
 #include "../hwtrace/source/capture.h"
 #include "bound.h"
+#include "clock/aux.h"
+#include "clock/widen.h"
 #include "expand.h"
+#include "export/perf.h"
+#include "session.h"
 
 struct hwt_session {
 	struct capture *cap;
+	bool asked;		/* for a clock that trace alone is on */
 };
 
 /* What hwt_session_flow() hands out: the top of a chain, and the flow stream below that counts. */
@@ -21,7 +26,7 @@ struct session_stream {
 	struct hwt_stream s;
 	struct hwt_stream *top;
 	const struct flow_stream *flow;
-	bool expanded;
+	const struct hwt_stream *expanded;	/* NULL: not to instructions */
 };
 
 int hwt_session_open(struct hwt_session **out, const char *path, const struct hwt_open_opts *opts,
@@ -59,6 +64,11 @@ void hwt_session_close(struct hwt_session *s)
 	free(s);
 }
 
+struct capture *session_capture(struct hwt_session *s)
+{
+	return s->cap;
+}
+
 const struct hwt_note *hwt_session_note(const struct hwt_session *s, size_t i)
 {
 	return i < s->cap->notes.n ? &s->cap->notes.v[i] : NULL;
@@ -78,10 +88,48 @@ void hwt_session_info(const struct hwt_session *s, struct hwt_capture_info *out)
 		.clock = text(c->clock), .arch = text(c->arch), .host = text(c->host),
 		.release = text(c->release), .cmdline = text(c->cmdline), .cpu = text(c->cpu),
 		.nevents = c->nevents, .nbufs = c->nbufs, .ntasks = machine_tasks(c->machine),
-		.nmaps = image_nmaps(c->image),
+		.nmaps = image_nmaps(c->image), .size = c->other_size,
 	};
 	for (size_t i = 0; i < c->nfiles; i++)
 		out->size += c->files[i]->scratch ? 0 : c->files[i]->size;
+}
+
+/* The counter of what was traced, where the capture does not say it. */
+static unsigned counter_of(const struct capture *c)
+{
+	unsigned proto = c->nbufs && c->bufs[0].ncfgs ? c->bufs[0].cfgs[0].proto : HWT_PROTO_NONE;
+
+	if (c->counter != HWT_CLOCK_BASE || proto == HWT_PROTO_NONE)
+		return c->counter;
+	return proto == HWT_PROTO_PT ? HWT_CLOCK_TSC : HWT_CLOCK_CS;
+}
+
+/* All trace is read for it, so only when somebody asks for its times. */
+static int find_clock(struct hwt_session *s)
+{
+	int rc = s->asked ? 0 : clock_aux(s->cap);
+
+	s->asked = true;
+	return rc < 0 ? rc : 0;
+}
+
+void hwt_session_clock(struct hwt_session *s, struct hwt_clock_info *out)
+{
+	const struct capture *c = s->cap;
+
+	find_clock(s);
+
+	*out = c->how;
+	out->how = c->how.rate_ppb ? HWT_MAP_COUNTER :
+		c->fit.lo.n && c->how.pairs ? HWT_MAP_FITTED :
+		time_map_valid(&c->tsc) ? HWT_MAP_EXACT : HWT_MAP_NONE;
+	out->counter = (uint8_t)counter_of(c);
+	out->base = c->base;
+}
+
+void hwt_session_scope(const struct hwt_session *s, struct hwt_scope *out)
+{
+	*out = s->cap->scope;
 }
 
 const char *hwt_session_fact(const struct hwt_session *s, size_t i, const char **value)
@@ -154,6 +202,11 @@ static int flow_args(struct hwt_session *s, size_t i, const struct hwt_interest 
 		.notes = &s->cap->notes,
 	};
 	*pt = a->buf->ncfgs && a->buf->cfgs[0].proto == HWT_PROTO_PT;
+	/* a recorder of ours always describes its units: something is missing or damaged */
+	if (!a->buf->ncfgs && !strcmp(text(s->cap->format), "native"))
+		return diag_set(diag, -HWT_E_FORMAT, 143, s->cap->path, HWT_NO_OFF,
+				"hwtrace.ini does not describe the trace unit of buffer \"%s\"",
+				text(a->buf->name));
 	if (!a->buf->ncfgs)
 		return diag_set(diag, -HWT_E_FORMAT, 25, s->cap->path, HWT_NO_OFF,
 				"trace buffer \"%s\" has no configured source", text(a->buf->name));
@@ -209,9 +262,21 @@ static void session_close(struct hwt_stream *s)
 
 static const struct hwt_stream_ops session_ops = { session_next, session_close };
 
-int hwt_session_flow(struct hwt_session *s, size_t i, const struct hwt_interest *want,
-		     struct hwt_stream **out, struct hwt_diag *diag)
+/* What ends before @ns in base time can not be before this in that of flow. */
+struct hwt_interest session_early(const struct hwt_session *s, const struct hwt_interest *want)
 {
+	struct hwt_interest w = *want;
+
+	if (s->cap->tsc.fit && w.time_lo)
+		w.time_lo = time_fit_early(s->cap->tsc.fit, w.time_lo);
+	return w;
+}
+
+/* Up to the bounds of times; @widen: of a fitted map, in base time. */
+static int flow_new(struct hwt_session *s, size_t i, const struct hwt_interest *all, bool widen,
+		    struct hwt_stream **out, struct hwt_diag *diag)
+{
+	const struct hwt_interest w = session_early(s, all), *want = &w;
 	struct session_stream *ss;
 	struct flow_args a;
 	bool pt;
@@ -219,7 +284,8 @@ int hwt_session_flow(struct hwt_session *s, size_t i, const struct hwt_interest 
 
 	if (rc < 0)
 		return rc;
-	ss = calloc(1, sizeof(*ss));
+	rc = find_clock(s);
+	ss = rc < 0 ? NULL : calloc(1, sizeof(*ss));
 	if (!ss)
 		return diag_set(diag, -ENOMEM, 3, s->cap->path, HWT_NO_OFF, "out of memory");
 	rc = pt ? flow_ipt_new(&ss->top, &a, diag) : flow_ocsd_new(&ss->top, &a, diag);
@@ -227,10 +293,18 @@ int hwt_session_flow(struct hwt_session *s, size_t i, const struct hwt_interest 
 		goto fail;
 	ss->flow = hwt_container_of(ss->top, struct flow_stream, s);
 	if (want->level > HWT_LEVEL_HOLES) {
-		rc = bound_new(&ss->top, want, ss->top);
+		rc = bound_new(&ss->top, want, ss->top, ss->flow->bounded);
 		if (rc < 0) {
 			diag_set(diag, rc, 3, s->cap->path, HWT_NO_OFF, "out of memory");
 			goto fail;	/* bound_new() closed the flow stream */
+		}
+		if (s->cap->tsc.fit && s->cap->fit.lo.n > 1)
+			bound_uneven(ss->top);
+		if (widen && s->cap->tsc.fit)
+			rc = widen_new(&ss->top, s->cap->tsc.fit, ss->top);
+		if (rc < 0) {
+			diag_set(diag, rc, 3, s->cap->path, HWT_NO_OFF, "out of memory");
+			goto fail;
 		}
 	}
 	if (want->level >= HWT_LEVEL_INSNS) {
@@ -239,7 +313,14 @@ int hwt_session_flow(struct hwt_session *s, size_t i, const struct hwt_interest 
 			diag_set(diag, rc, 3, s->cap->path, HWT_NO_OFF, "out of memory");
 			goto fail;	/* expand_new() closed the flow stream */
 		}
-		ss->expanded = true;
+		ss->expanded = ss->top;
+	}
+	if (!time_map_valid(&s->cap->tsc) && s->cap->fit.lo.n) {
+		rc = convert_new(&ss->top, &s->cap->fit, ss->top);
+		if (rc < 0) {
+			diag_set(diag, rc, 3, s->cap->path, HWT_NO_OFF, "out of memory");
+			goto fail;
+		}
 	}
 	ss->s.ops = &session_ops;
 	ss->s.name = text(a.buf->name);
@@ -248,6 +329,66 @@ int hwt_session_flow(struct hwt_session *s, size_t i, const struct hwt_interest 
 fail:
 	free(ss);
 	return rc;
+}
+
+int hwt_session_flow(struct hwt_session *s, size_t i, const struct hwt_interest *want,
+		     struct hwt_stream **out, struct hwt_diag *diag)
+{
+	return flow_new(s, i, want, true, out, diag);
+}
+
+int session_flow(struct hwt_session *s, size_t i, const struct hwt_interest *want,
+		 struct hwt_stream **out, struct hwt_diag *diag)
+{
+	return flow_new(s, i, want, !s->cap->one_counter, out, diag);
+}
+
+bool session_timed(struct hwt_session *s, size_t i, unsigned max)
+{
+	const struct hwt_interest want = { .level = HWT_LEVEL_CALLS, .time_hi = HWT_TIME_UNKNOWN };
+	struct hwt_event ev[64];
+	struct hwt_stream *st;
+	bool found = false;
+	unsigned seen = 0;
+	int n = 0;
+
+	if (hwt_session_flow(s, i, &want, &st, NULL) < 0)
+		return false;
+	while (!found && seen < max && (n = hwt_stream_next(st, ev, 64)) > 0) {
+		for (int k = 0; k < n; k++)
+			found = found || ev[k].time != HWT_TIME_UNKNOWN;
+		seen += (unsigned)n;
+	}
+	hwt_stream_close(st);
+	return found;
+}
+
+bool session_marks(const struct hwt_src_info *src)
+{
+	return src->proto == HWT_PROTO_STM || src->proto == HWT_PROTO_ITM;
+}
+
+bool session_of_marks(const struct hwt_session *s, size_t i)
+{
+	struct hwt_src_info src;
+	size_t k;
+
+	for (k = 0; hwt_session_src(s, i, k, &src); k++)
+		if (!session_marks(&src))
+			return false;
+	return k > 0;
+}
+
+const struct time_fit *session_fit(const struct hwt_session *s)
+{
+	return s->cap->one_counter && !s->cap->how.steps ? s->cap->tsc.fit : NULL;
+}
+
+int session_widen(struct hwt_session *s, struct hwt_stream **st)
+{
+	if (!s->cap->tsc.fit || !s->cap->one_counter)
+		return 0;
+	return widen_new(st, s->cap->tsc.fit, *st);
 }
 
 void hwt_flow_stats(const struct hwt_stream *s, struct hwt_flow_stats *out)
@@ -260,15 +401,24 @@ void hwt_flow_stats(const struct hwt_stream *s, struct hwt_flow_stats *out)
 	ss = hwt_container_of((struct hwt_stream *)s, struct session_stream, s);
 	*out = ss->flow->stats;
 	if (ss->expanded)
-		out->gaps += expand_holes(ss->top);
+		out->gaps += expand_holes(ss->expanded);
 }
 
 int hwt_session_events(struct hwt_session *s, struct hwt_stream **out, struct hwt_diag *diag)
 {
+	struct hwt_stream *st;
+	int rc;
+
 	if (!s->cap->events)
 		return diag_set(diag, -ENOENT, 0, s->cap->path, HWT_NO_OFF,
 				"a %s capture holds no kernel-side events", text(s->cap->format));
-	return s->cap->events(s->cap, out, diag);
+	rc = s->cap->events(s->cap, &st, diag);
+	if (rc >= 0)
+		rc = session_widen(s, &st);
+	if (rc >= 0)
+		*out = st;
+	return rc == -ENOMEM ? diag_set(diag, rc, 3, s->cap->path, HWT_NO_OFF, "out of memory") :
+		rc;
 }
 
 const char *hwt_event_name(const struct hwt_session *s, const struct hwt_event *ev)
@@ -280,6 +430,16 @@ const char *hwt_event_name(const struct hwt_session *s, const struct hwt_event *
 	if (s->cap->event_name)
 		name = s->cap->event_name(s->cap, ev);
 	return name ? name : "record";
+}
+
+const char *hwt_gap_code_text(const struct hwt_session *s, const struct hwt_event *ev)
+{
+	struct hwt_buf_info b;
+
+	if (ev->type != HWT_EV_GAP || ev->u.gap.code <= 0 || ev->src >= s->cap->nbufs ||
+	    hwt_session_buf(s, ev->src, &b) < 0)
+		return NULL;
+	return b.proto == HWT_PROTO_PT ? flow_ipt_error(ev->u.gap.code) : NULL;
 }
 
 size_t hwt_event_text(const struct hwt_session *s, const struct hwt_event *ev, char *buf,
@@ -307,7 +467,32 @@ int hwt_session_task(const struct hwt_session *s, size_t i, int32_t *pid, int32_
 
 const char *hwt_session_comm(const struct hwt_session *s, int32_t tid)
 {
+	session_names(s);
 	return machine_comm(s->cap->machine, tid);
+}
+
+const char *hwt_session_comm_at(const struct hwt_session *s, int32_t tid, uint64_t time)
+{
+	session_names(s);
+	return machine_comm_at(s->cap->machine, tid, time);
+}
+
+int hwt_export_perf(struct hwt_session *s, int fd, const struct hwt_export_opts *opts,
+		    struct hwt_export_result *res, struct hwt_diag *diag)
+{
+	struct hwt_export_opts o = { .size = sizeof(o) };
+	struct hwt_export_result none = { 0 };
+
+	if (diag)
+		*diag = (struct hwt_diag){ .off = HWT_NO_OFF };
+	if (opts && opts->size < sizeof(size_t))
+		return diag_set(diag, -EINVAL, 0, NULL, HWT_NO_OFF,
+				"size of the options is not set");
+	if (opts)
+		memcpy(&o, opts, opts->size < sizeof(o) ? opts->size : sizeof(o));
+	res = res ? res : &none;
+	*res = (struct hwt_export_result){ 0 };
+	return export_perf(s->cap, fd, &o, res, diag);
 }
 
 const char *hwt_backend(unsigned i)

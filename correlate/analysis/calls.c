@@ -10,8 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t key_of(const struct hwt_event *ev)
+#define IDLE	((int64_t)1 << 40)	/* the idle task of CPU 0 */
+
+static int64_t key_of(const struct hwt_calls *c, const struct hwt_event *ev)
 {
+	/* one for each CPU has the same id */
+	if (c->merged && !ev->tid)
+		return IDLE + ev->cpu;
 	return ev->tid != HWT_NONE ? ev->tid : -2 - (int64_t)ev->cpu;
 }
 
@@ -44,6 +49,8 @@ static int on_call(struct hwt_calls *c, struct thread *t, const struct hwt_event
 	if (ev->flags & HWT_F_TAIL)
 		return tail(c, t, ev);
 	if (ev->u.edge.kind == HWT_INSN_FAR_CALL) {
+		if (ev->flags & HWT_F_INTR)	/* its exception is told with it */
+			return exc_far_call(c, t, ev);
 		t->far_call = true;
 		t->pend = *ev;
 		return 0;
@@ -156,8 +163,9 @@ static int on_return(struct hwt_calls *c, struct thread *t, const struct hwt_eve
 
 static void note_switch(struct hwt_calls *c, const struct thread *t, const struct hwt_event *ev)
 {
-	bool other = ev->cpu == c->last_cpu && t->key != c->last_key && t->key >= 0 &&
-		c->last_key >= 0;
+	struct lane *l = stack_lane(c, t);
+	bool other = ev->cpu == l->last_cpu && t->key != l->last_key && t->key >= 0 &&
+		l->last_key >= 0;
 
 	if (other || ev->type == HWT_EV_SCHED_SWITCH)
 		*stack_slot(c->pre, &c->npre) = (struct hwt_call){
@@ -166,8 +174,8 @@ static void note_switch(struct hwt_calls *c, const struct thread *t, const struc
 			.func = HWT_NO_ADDR,
 			.site = HWT_NO_ADDR, .enter_time = HWT_TIME_UNKNOWN,
 			.enter_span = HWT_SPAN_UNKNOWN };
-	c->last_key = t->key;
-	c->last_cpu = ev->cpu;
+	l->last_key = t->key;
+	l->last_cpu = ev->cpu;
 }
 
 /* The far call that waited for what came of it. True if @ev was its exception. */
@@ -189,17 +197,10 @@ static int settle(struct hwt_calls *c, struct thread *t, const struct hwt_event 
 /* Where flow was before the event, HWT_NO_ADDR if it does not tell. */
 static uint64_t from_of(const struct hwt_event *ev)
 {
-	switch (ev->type) {
-	case HWT_EV_CALL:
-	case HWT_EV_RETURN:
-		return ev->u.edge.from;
-	case HWT_EV_EXCEPTION:
-		return ev->u.exc.from;
-	case HWT_EV_OFF:
-		/* an end by a branch tells where it leads, outside of what is traced */
-		return ev->flags & HWT_F_CUT ? ev->u.at.addr : HWT_NO_ADDR;
-	}
-	return HWT_NO_ADDR;
+	if (ev->type != HWT_EV_OFF)
+		return stack_site(ev);
+	/* an end by a branch tells where it leads, outside of what is traced */
+	return ev->flags & HWT_F_CUT ? ev->u.at.addr : HWT_NO_ADDR;
 }
 
 /* Where it is behind it. */
@@ -218,6 +219,25 @@ static uint64_t to_of(const struct hwt_event *ev)
 	return HWT_NO_ADDR;
 }
 
+/* Tracing starts where the flow that was seen last did not go on. */
+static bool anew(const struct thread *t, const struct hwt_event *ev)
+{
+	return ev->type == HWT_EV_ON && ev->u.at.addr != t->off_addr &&
+		ev->u.at.addr != t->last && !(ev->flags & (HWT_F_RESUMED | HWT_F_INTR));
+}
+
+/*
+ * Nothing ran where the last open frame returned to, as tracing ended there: its function is not
+ * one of the trace.
+ */
+static bool nothing_ran(const struct thread *t, const struct hwt_event *off)
+{
+	uint64_t addr = off->type == HWT_EV_OFF ? off->u.at.addr :
+		exc_halts(off) ? off->u.exc.from : HWT_NO_ADDR;
+
+	return addr == t->last && !stack_top(t) && addr != HWT_NO_ADDR;
+}
+
 static void before(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 {
 	t->cpu = ev->cpu;
@@ -233,10 +253,15 @@ static void before(struct hwt_calls *c, struct thread *t, const struct hwt_event
 	/* behind a hole no rule about what stopped before it holds */
 	c->located = ev->type == HWT_EV_ON && ev->u.at.addr != HWT_NO_ADDR &&
 		(t->seen != stack_holes(c, t) || !stack_top(t));
-	locate(c, t, ev, c->located ? ev->u.at.addr : from_of(ev));
+	if (c->located && !stack_top(t) && anew(t, ev))
+		t->next = 0;
+	if (!nothing_ran(t, ev))
+		locate(c, t, ev, c->located ? ev->u.at.addr : from_of(ev));
 }
 
-static void after(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
+/* @next: the event behind it, NULL if there is none. */
+static void after(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev,
+		  const struct hwt_event *next)
 {
 	uint64_t to = to_of(ev);
 
@@ -244,6 +269,8 @@ static void after(struct hwt_calls *c, struct thread *t, const struct hwt_event 
 		to = from_of(ev);
 	if (to != HWT_NO_ADDR)
 		t->last = to;
+	if (next && key_of(c, next) == t->key && nothing_ran(t, next))
+		return;
 	if (!t->far_call && (ev->type == HWT_EV_RETURN || ev->type == HWT_EV_ON ||
 			     ev->type == HWT_EV_ERET))
 		locate(c, t, ev, to_of(ev));
@@ -284,6 +311,10 @@ static int event(struct hwt_calls *c, struct thread *t, const struct hwt_event *
 		t->away = (ev->flags & HWT_F_CUT) || (stack_top(t) && stack_top(t)->exc) ?
 			AWAY_OFF : AWAY_NO;
 		break;
+	case HWT_EV_TRIGGER:
+		if (ev->u.value.what == HWT_TRIGGER_STOP)
+			t->away = AWAY_STOP;
+		return 0;
 	case HWT_EV_GAP:
 		locate_hole(c, t, ev);
 		break;
@@ -299,29 +330,80 @@ static int event(struct hwt_calls *c, struct thread *t, const struct hwt_event *
 	return rc;
 }
 
+/* More events, when all that are there were used. A level told in one is an event behind it. */
+static int fill(struct hwt_calls *c)
+{
+	struct hwt_event *in = c->ev + BATCH / 2, *out = c->ev;
+	int n = c->ended ? 0 : hwt_stream_next(c->flow, in, BATCH / 2);
+
+	if (n < 0)
+		return n;
+	c->ended = !n;
+	for (; n; n--) {
+		struct hwt_event ev = *in++;
+		const uint8_t *in_it = hwt_event_level(&ev);
+		uint8_t level = in_it ? in_it[0] : 0;
+
+		*out++ = ev;
+		if (!level)
+			continue;
+		ev.type = HWT_EV_ASPACE;
+		ev.flags = 0;
+		ev.off += in_it[1];
+		memset(&ev.u, 0, sizeof(ev.u));
+		ev.u.aspace.el = level - 1;
+		ev.u.aspace.valid = 4;
+		*out++ = ev;
+	}
+	c->at = 0;
+	c->n = (int)(out - c->ev);
+	return 0;
+}
+
+/* The event behind the one at hand that does something to a stack, NULL: not known. */
+static const struct hwt_event *next_of(const struct hwt_calls *c, const struct thread *t)
+{
+	for (int i = c->at; i < c->n; i++)
+		if (c->ev[i].type != HWT_EV_RANGE &&
+		    (!c->merged || key_of(c, &c->ev[i]) == t->key))
+			return &c->ev[i];
+	return NULL;
+}
+
 /* One phase of the next event: what it tells of where flow was, what it does, where flow is. */
 static int step(struct hwt_calls *c)
 {
-	const struct hwt_event *ev = &c->ev[c->at];
+	struct hwt_event told = c->ev[c->at], *ev = &told;
 	uint8_t phase = c->phase++;
 	struct thread *t;
+	int rc = 0;
 
-	if (c->phase == PHASES || ev->type == HWT_EV_NONE) {
+	if (c->phase == PHASES || ev->type == HWT_EV_NONE || ev->type == HWT_EV_RANGE) {
 		c->phase = PHASE_FROM;
 		c->at++;
 	}
 	if (ev->type == HWT_EV_NONE)
 		return 0;
-	t = stack_thread(c, key_of(ev));
+	if (phase == PHASE_FROM && c->with_flow && ev->type != HWT_EV_GAP &&
+	    ev->type != HWT_EV_CALL && ev->type != HWT_EV_RETURN)
+		*stack_slot(c->pre, &c->npre) = (struct hwt_call){ .ev = *ev, .what = CALLS_FLOW };
+	if (ev->type == HWT_EV_RANGE)
+		return 0;
+	t = stack_thread(c, key_of(c, ev));
 	if (!t)
 		return -ENOMEM;
 	if (phase == PHASE_EVENT)
 		return event(c, t, ev);
-	if (phase == PHASE_FROM)
-		before(c, t, ev);
-	else
-		after(c, t, ev);
-	return 0;
+	if (phase == PHASE_FROM) {
+		rc = stack_move(c, t, ev);
+		if (!rc)
+			before(c, t, ev);
+	} else if (c->at == c->n) {
+		rc = fill(c);
+	}
+	if (phase == PHASE_TO && !rc)
+		after(c, t, ev, next_of(c, t));
+	return rc;
 }
 
 /* The next thread with open frames, at the end of the stream. False: no more. */
@@ -375,12 +457,9 @@ int hwt_calls_next(struct hwt_calls *c, struct hwt_call *out)
 		if (rc)
 			return rc;
 		if (c->at == c->n) {
-			rc = c->ended ? 0 : hwt_stream_next(c->flow, c->ev, BATCH);
+			rc = fill(c);
 			if (rc < 0)
 				return rc;
-			c->at = 0;
-			c->n = rc;
-			c->ended = !rc;
 		}
 		if (c->ended && !end_thread(c))
 			return 0;
@@ -403,10 +482,19 @@ int calls_new(struct hwt_calls **out, calls_func func, void *ctx, struct hwt_str
 	c->flow = flow;
 	c->func = func;
 	c->ctx = ctx;
-	c->last_key = c->again = -1;
-	c->last_cpu = HWT_NONE;
+	c->again = -1;
 	*out = c;
 	return 0;
+}
+
+void calls_with_flow(struct hwt_calls *c)
+{
+	c->with_flow = true;
+}
+
+void calls_merged(struct hwt_calls *c)
+{
+	c->merged = true;
 }
 
 static uint64_t image_func(void *ctx, const struct hwt_event *ev, uint64_t addr)
@@ -436,6 +524,8 @@ void hwt_calls_free(struct hwt_calls *c)
 			free(c->threads[i]);
 		}
 	free(c->threads);
+	free(c->lanes.v);
+	idmap_free(&c->by_src);
 	hwt_stream_close(c->flow);
 	free(c);
 }

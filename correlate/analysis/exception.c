@@ -92,11 +92,23 @@ void exc_far_return(struct hwt_calls *c, struct thread *t, const struct hwt_even
 	stack_unwind(c, t, t->lost, HWT_WHY_UNWIND, HWT_WHY_RETURN, ev);
 }
 
+/* ETMv3 and PTM say as tracing restarts that debug state was left: the stack stays. */
+bool exc_halts(const struct hwt_event *ev)
+{
+	return ev->type == HWT_EV_EXCEPTION && ev->u.exc.what == HWT_EXC_DEBUG_HALT &&
+		ev->u.exc.isa == HWT_ISA_A64;
+}
+
 int exc_taken(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 {
 	struct frame f = { .func = ev->u.exc.to, .site = ev->u.exc.from, .ret = ev->u.exc.from,
 		.why = HWT_WHY_INTERRUPT, .exc = 1 };
 
+	if (exc_halts(ev)) {
+		t->off_addr = ev->u.exc.from;
+		t->away = AWAY_STOP;
+		return 0;
+	}
 	if (ev->u.exc.isa == HWT_ISA_A64 && ev->u.exc.number == A64_EXC_CALL)
 		f.why = HWT_WHY_SYSCALL;
 	t->away = f.func == HWT_NO_ADDR ? AWAY_EXC : AWAY_NO;
@@ -149,12 +161,13 @@ static bool in_handler(const struct thread *t, const struct frame *f)
 /* Tracing starts again after an exception whose handler was not seen. */
 static void back_from_exception(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 {
-	struct frame *f = stack_top(t), *below = t->n - t->lost > 1 ? f - 1 : NULL;
+	struct frame *f = stack_top(t);
 	uint64_t addr = ev->u.at.addr, func = stack_func_of(c, ev, addr);
-	bool other = below && func != HWT_NO_ADDR && func != below->func;
+	bool other;
 
 	if (!f || !f->exc)
 		return;
+	other = t->n - t->lost > 1 && func != HWT_NO_ADDR && func != f[-1].func;
 	if (f->ret == HWT_NO_ADDR && other) {
 		/* nothing tells what was interrupted (ETMv3), but this is not it: the handler */
 		t->astray = true;
@@ -192,6 +205,8 @@ bool exc_explains(const struct hwt_calls *c, const struct thread *t, const struc
 	const struct frame *top = stack_top(t);
 	uint64_t addr = ev->u.at.addr;
 
+	if (t->away == AWAY_STOP)
+		return addr == t->off_addr;
 	if (t->left || addr == HWT_NO_ADDR || addr == t->off_addr || addr == t->last ||
 	    (ev->flags & (HWT_F_RESUMED | HWT_F_INTR)) || find_interrupted(t, addr) >= 0)
 		return true;

@@ -47,6 +47,7 @@ void locate_resume(struct hwt_calls *c, struct thread *t, const struct hwt_event
 void locate(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, uint64_t addr)
 {
 	bool hole = t->seen != stack_holes(c, t);
+	bool entered;
 	uint64_t func;
 	int64_t i;
 
@@ -54,7 +55,9 @@ void locate(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, u
 		return;
 	func = stack_func_of(c, ev, addr);
 	t->seen = stack_holes(c, t);
-	i = hole ? running(t, t->lost, t->n, func, addr) : -1;
+	/* a function that is entered where tracing begins anew is not one that is open */
+	entered = t->away == AWAY_STOP && ev->type == HWT_EV_ON && func == addr;
+	i = hole && !entered ? running(t, t->lost, t->n, func, addr) : -1;
 	if (i >= 0) {
 		t->astray = false;
 		stack_unwind(c, t, (uint32_t)i + 1, HWT_WHY_LOST, HWT_WHY_LOST, ev);
@@ -62,7 +65,7 @@ void locate(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, u
 		return;
 	}
 	/* above a frame that is certain: only the function itself */
-	if (hole || !stack_top(t))
+	if (!entered && (hole || !stack_top(t)))
 		i = running(t, 0, t->lost, func, addr);
 	t->astray = false;
 	stack_unwind(c, t, hole ? t->lost : t->n, HWT_WHY_LOST, HWT_WHY_LOST, ev);
@@ -72,7 +75,7 @@ void locate(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev, u
 		return;
 	c->then = (struct frame){ .func = func != HWT_NO_ADDR ? func : addr, .site = HWT_NO_ADDR,
 		.ret = HWT_NO_ADDR, .why = HWT_WHY_RUNNING, .any = 1, .inferred = 1,
-		.behind = hole && t->n };
+		.behind = hole && t->n && !entered };
 	c->has_then = true;
 	if (hole && t->n == t->lost)
 		t->next = 0;
@@ -91,11 +94,17 @@ static void put(struct hwt_calls *c, const struct thread *t, const struct hwt_ev
 
 void locate_hole(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
 {
-	/* where threads are known, any of them may have run in the hole */
-	if (ev->tid == HWT_NONE && ev->cpu != HWT_NONE)
+	struct lane *all = c->lanes.v;
+
+	/* where threads are known, any of them may have run in the hole; one of no CPU is of all */
+	if (c->merged && ev->cpu == HWT_NONE)
+		for (size_t i = 0; i < c->lanes.n; i++)
+			all[i].holes += all[i].src == ev->src;
+	else if (!c->merged && ev->tid == HWT_NONE && ev->cpu != HWT_NONE)
 		t->holes++;
 	else
-		c->holes++;
+		stack_lane(c, t)->holes++;
+	c->any++;
 	t->away = AWAY_NO;
 	t->resume = HWT_NO_ADDR;
 	t->last = t->off_addr = HWT_NO_ADDR;
@@ -110,5 +119,6 @@ void locate_untraced(struct hwt_calls *c, struct thread *t, const struct hwt_eve
 	o->func = ev->u.at.addr;
 	o->site = t->off_addr != HWT_NO_ADDR ? t->off_addr : t->last;
 	t->holes++;
-	t->away = AWAY_NO;
+	if (t->away != AWAY_STOP)
+		t->away = AWAY_NO;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hwtrace/timeline.h>
+
 uint64_t stack_func_of(const struct hwt_calls *c, const struct hwt_event *ev, uint64_t addr)
 {
 	return c->func && addr != HWT_NO_ADDR ? c->func(c->ctx, ev, addr) : HWT_NO_ADDR;
@@ -58,6 +60,8 @@ struct thread *stack_thread(struct hwt_calls *c, int64_t key)
 		return NULL;
 	t->key = key;
 	t->off_addr = t->resume = t->left_ret = t->last = HWT_NO_ADDR;
+	t->lane = NO_LANE;
+	t->end = HWT_TIME_UNKNOWN;
 	t->seen = stack_holes(c, t);
 	t->el = -1;
 	c->threads[k] = t;
@@ -67,7 +71,58 @@ struct thread *stack_thread(struct hwt_calls *c, int64_t key)
 
 uint64_t stack_holes(const struct hwt_calls *c, const struct thread *t)
 {
-	return c->holes + t->holes;
+	return t->holes + (t->lane == NO_LANE ? 0 : stack_lane(c, t)->holes - t->base);
+}
+
+struct lane *stack_lane(const struct hwt_calls *c, const struct thread *t)
+{
+	return (struct lane *)c->lanes.v + t->lane;
+}
+
+/* Index of the lane of @ev, made if there is none; NO_LANE: no memory. */
+static uint32_t lane_of(struct hwt_calls *c, const struct hwt_event *ev)
+{
+	/* CPUs may share a buffer */
+	uint64_t key = c->merged ? (uint64_t)((uint32_t)ev->cpu + 1u) << 32 | ev->src : 0;
+	uint32_t at = idmap_get(&c->by_src, key);
+	struct lane *l;
+
+	if (at != IDMAP_NONE)
+		return at;
+	l = vec_push(&c->lanes, sizeof(*l));
+	if (!l)
+		return NO_LANE;
+	*l = (struct lane){ .src = ev->src, .last_key = -1,
+		.last_cpu = HWT_NONE };
+	if (idmap_set(&c->by_src, key, (uint32_t)c->lanes.n - 1) < 0) {
+		c->lanes.n--;
+		return NO_LANE;
+	}
+	return (uint32_t)c->lanes.n - 1;
+}
+
+/*
+ * A thread that comes from another buffer may have run through holes of any on its way. Where the
+ * times do not tell that all it did there is over, its order is not known, which is no better.
+ */
+int stack_move(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev)
+{
+	uint32_t lane = lane_of(c, ev);
+	bool first = t->lane == NO_LANE;
+
+	if (lane == NO_LANE)
+		return -ENOMEM;
+	if (lane != t->lane) {
+		t->holes = stack_holes(c, t);
+		t->lane = lane;
+		t->base = stack_lane(c, t)->holes;
+		if (!first && (t->any != c->any || ev->time == HWT_TIME_UNKNOWN ||
+			       t->end >= ev->time))
+			t->holes++;
+	}
+	t->any = c->any;
+	t->end = hwt_event_end(ev);
+	return 0;
 }
 
 struct hwt_call *stack_slot(struct hwt_call *q, unsigned *n)
@@ -90,7 +145,7 @@ struct frame *stack_top(const struct thread *t)
 	return t->n > t->lost ? &t->v[t->n - 1] : NULL;
 }
 
-static uint64_t site_of(const struct hwt_event *ev)
+uint64_t stack_site(const struct hwt_event *ev)
 {
 	switch (ev->type) {
 	case HWT_EV_CALL:
@@ -108,7 +163,7 @@ void stack_leave(struct hwt_call *o, const struct hwt_calls *c, const struct thr
 	*o = (struct hwt_call){
 		.ev = *ev, .what = HWT_CALL_LEAVE, .why = why, .inferred = f->inferred,
 		.tainted = f->holes != stack_holes(c, t), .depth = f->depth, .func = f->func,
-		.site = site_of(ev), .enter_time = f->enter_time, .enter_span = f->enter_span,
+		.site = stack_site(ev), .enter_time = f->enter_time, .enter_span = f->enter_span,
 	};
 	/* an unwinding that a hole explains is not one that was seen */
 	if (o->tainted && why == HWT_WHY_UNWIND)
@@ -199,7 +254,7 @@ static int take_then(struct hwt_calls *c, struct hwt_call *out)
 		c->again = -1;
 		c->t = NULL;
 		told.why = HWT_WHY_AGAIN;
-		told.inferred = 1;
+		told.inferred = f->inferred ? 1 : 2;
 		stack_enter(out, t, &told, &c->cause);
 		out->tainted = 1;
 		return 1;

@@ -5,6 +5,8 @@
 /* What the files of the call tree share: threads, their open frames, and the calls to hand out. */
 #include <stdbool.h>
 
+#include "../../hwtrace/base/idmap.h"
+#include "../../hwtrace/base/vec.h"
 #include "calls.h"
 
 #define BATCH	64
@@ -16,7 +18,8 @@ enum phase { PHASE_FROM, PHASE_EVENT, PHASE_TO, PHASES };
 enum away {		/* tracing stopped where the kernel or a handler took over */
 	AWAY_NO,
 	AWAY_OFF,	/* told by an OFF */
-	AWAY_EXC	/* told by an exception whose handler is not seen */
+	AWAY_EXC,	/* told by an exception whose handler is not seen */
+	AWAY_STOP	/* by nothing that ran: what starts elsewhere is a new beginning */
 };
 
 struct frame {
@@ -59,8 +62,23 @@ struct thread {
 	bool far_ret;		/* the event before was a far return: its ERET is the same */
 	bool left;		/* the level told the return: an ERET or ON after it is the same */
 	uint64_t left_ret;	/* where that return was expected */
+	/*
+	 * Of a merged stream: which lane its last event was of, NO_LANE: none yet; that one's
+	 * holes when it came there; all holes, and the end of its time, at its last event
+	 */
+	uint32_t lane;
+	uint64_t base, any, end;
 	bool far_call;		/* @pend waits for the exception that it makes (Arm) */
 	struct hwt_event pend;
+};
+
+#define NO_LANE UINT32_MAX
+
+struct lane {			/* what is known of one buffer, or of one CPU in it */
+	uint32_t src;
+	uint64_t holes;		/* that any of its threads may have run through */
+	int64_t last_key;
+	int32_t last_cpu;
 };
 
 struct hwt_calls {
@@ -69,14 +87,16 @@ struct hwt_calls {
 	void *ctx;
 	struct thread **threads;	/* hash by key, open addressing */
 	size_t nthreads, cap;
-	uint64_t holes;			/* that any thread may have run through */
-	int64_t last_key;
-	int32_t last_cpu;
+	bool merged;			/* of several buffers */
+	struct idmap by_src;
+	struct vec lanes;		/* of struct lane; if not @merged just one */
+	uint64_t any;			/* holes of all of them */
 	struct hwt_event ev[BATCH];
 	int at, n;			/* position in @ev, events in it */
 	uint8_t phase;			/* enum phase of the event at @at */
 	bool located;			/* the function at an ON is known, whatever it came from */
 	bool ended;
+	bool with_flow;			/* events are handed out, too */
 	size_t ending;			/* slots of @threads closed at the end */
 	/* what a phase makes: @pre, then an unwinding of @t, then @then, then @post */
 	struct hwt_call pre[QUEUE], post[QUEUE];
@@ -97,6 +117,9 @@ uint64_t stack_func_of(const struct hwt_calls *c, const struct hwt_event *ev, ui
 bool stack_is_entry(const struct hwt_calls *c, const struct hwt_event *ev, uint64_t addr);
 /* The stack of @key, made if it is not there; NULL without memory. */
 struct thread *stack_thread(struct hwt_calls *c, int64_t key);
+/* It is seen in the buffer of @ev now. 0 or -ENOMEM. */
+int stack_move(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev);
+struct lane *stack_lane(const struct hwt_calls *c, const struct thread *t);
 /* Holes that the thread may have run through so far. */
 uint64_t stack_holes(const struct hwt_calls *c, const struct thread *t);
 /* The next free one of a queue. */
@@ -104,6 +127,8 @@ struct hwt_call *stack_slot(struct hwt_call *q, unsigned *n);
 void stack_enter(struct hwt_call *o, const struct thread *t, const struct frame *f,
 		const struct hwt_event *ev);
 /* The innermost open frame, NULL if there is none. */
+/* Where a call, return or exception was taken; HWT_NO_ADDR of anything else. */
+uint64_t stack_site(const struct hwt_event *ev);
 struct frame *stack_top(const struct thread *t);
 /* The leave of frame @f. */
 void stack_leave(struct hwt_call *o, const struct hwt_calls *c, const struct thread *t,
@@ -139,6 +164,8 @@ void locate_untraced(struct hwt_calls *c, struct thread *t, const struct hwt_eve
 /* exception.c */
 /* A system call's instruction; its target is where the exception led. */
 int exc_far_call(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev);
+/* No handler runs: the PE goes into Debug state, up to where tracing is on again. */
+bool exc_halts(const struct hwt_event *ev);
 int exc_taken(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev);
 /* Leaves the exception that was taken at @to, or the topmost one. */
 void exc_far_return(struct hwt_calls *c, struct thread *t, const struct hwt_event *ev,

@@ -16,31 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <intel-pt.h>
 #include <opencsd/c_api/opencsd_c_api.h>
 
-static uint8_t *slurp(const char *path, size_t *n)
-{
-	FILE *f = fopen(path, "rb");
-	uint8_t *p = NULL;
-	struct stat st;
-
-	if (f && !fstat(fileno(f), &st)) {
-		*n = (size_t)st.st_size;
-		p = malloc(*n + 1);
-		if (p && fread(p, 1, *n, f) != *n)
-			p = NULL;
-	}
-	if (f)
-		fclose(f);
-	if (!p) {
-		fprintf(stderr, "bare: can not read %s\n", path);
-		exit(1);
-	}
-	return p;
-}
+#include "tests/support/slurp.h"
 
 static int ipt(const char *trace, const char *code)
 {

@@ -109,7 +109,7 @@ def intel_pt(tmp):
               at("out"), at("out"))
     else:
         print("skip: perf is not installed")
-    for verb in ["check"], ["list", "--level", "range"], ["calls"], ["packets"]:
+    for verb in ["check"], ["list", "--level", "range"], ["calls"], ["timeline"], ["packets"]:
         longer(" ".join(verb), pd(verb, 50), pd(verb, 50 * TIMES))
 
 
@@ -156,13 +156,34 @@ def coresight(tmp):
         lister(tmp, at("juno"))
     else:
         print("skip: trc_pkt_lister is not installed")
-    for verb in ["check"], ["list", "--level", "range"], ["calls"], ["packets"]:
+    for verb in ["check"], ["list", "--level", "range"], ["calls"], ["timeline"], ["packets"]:
         longer(" ".join(verb), [HWT] + verb + [at("cs50")], [HWT] + verb + [at("cs%d" % (50 * TIMES))])
+
+
+def merging():
+    exe, few, many = os.path.join(O, "tests/bench/merge"), "10000000", "100000000"
+    print("Merge: 8 streams of made-up events in order of time, flow and kernel records mixed; the peer is a plain heap of 8 heads "
+          "over the same structs. Making the events is part of all.")
+    n, order, ours = next(lines([exe, "merge", many])).split()
+    m, peer_order, theirs = next(lines([exe, "heap", many])).split()
+    if order != peer_order:
+        sys.exit("merge: another order than the peer's")
+    same("events in the same order", int(n), int(m))
+    small = next(lines([exe, "merge", few])).split()
+    print("  comparisons: %.3f an event, %.3f of ten times fewer events; the heap's %.3f" %
+          (int(ours) / int(n), int(small[2]) / int(small[0]), int(theirs) / int(m)))
+    ratio("merge / plain heap", [exe, "merge", many], [exe, "heap", many], "at most 3")
+    ratio("clock map and merge / plain heap", [exe, "clock", many], [exe, "heap", many], "at most 3")
+    ratio("making the events alone / plain heap", [exe, "none", many], [exe, "heap", many], "none")
+    a, b = run([exe, "clock", few]), run([exe, "clock", many])
+    print("clock map and merge, 10 times the events: peak memory %.2f times (%d to %d KiB), cpu %.1f times; goal: flat memory" %
+          (b[1] / a[1], a[1], b[1], b[0] / a[0]), flush=True)
 
 
 def main():
     print(next(lines([HWT, "version"])).strip() + "; peers: " + "; ".join(
         next(lines(c)).strip() for c in ([BARE, "version"], ["perf", "--version"]) if shutil.which(c[0])))
+    merging()
     with tempfile.TemporaryDirectory() as tmp:
         intel_pt(tmp)
     with tempfile.TemporaryDirectory() as tmp:

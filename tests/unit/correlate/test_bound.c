@@ -2,6 +2,7 @@
 /* Spans against a plain quadratic search for the next later time of the same CPU. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,8 @@ static void fake_close(struct hwt_stream *s)
 
 static const struct hwt_stream_ops fake_ops = { fake_next, fake_close };
 
+static bool bounded;	/* the stream tells spans itself */
+
 static int run(const struct hwt_event *in, int n, uint64_t time_lo, struct hwt_event *out, int max,
 	       int batch)
 {
@@ -45,7 +48,7 @@ static int run(const struct hwt_event *in, int n, uint64_t time_lo, struct hwt_e
 	struct hwt_stream *b;
 	int got = 0, rc;
 
-	assert_int_equal(bound_new(&b, &want, &f.s), 0);
+	assert_int_equal(bound_new(&b, &want, &f.s, bounded), 0);
 	while (got < max &&
 	       (rc = hwt_stream_next(b, out + got, batch < max - got ? batch : max - got)) > 0)
 		got += rc;
@@ -120,6 +123,30 @@ static void reach(void **state)
 	assert_int_equal(out[6].span, HWT_SPAN_UNKNOWN);
 }
 
+/* Spans of the stream stay; one that it does not know ends with the next that it does. */
+static void told_by_the_stream(void **state)
+{
+	struct hwt_event in[] = { at(0, 10), at(0, 10), at(1, 10), at(0, 10), at(0, 12), at(0, 30),
+		at(0, 40) };
+	struct hwt_event out[8];
+
+	in[0].span = 7;
+	in[3].type = HWT_EV_SCHED_SWITCH;	/* a guess: it bounds nothing */
+	in[3].span = 1;
+	in[4].span = FLOW_REACH_UNKNOWN;
+	in[5].span = 3;
+	bounded = true;
+	assert_int_equal(run(in, 7, 0, out, 8, 8), 7);
+	bounded = false;
+	assert_int_equal(out[0].span, 7);
+	assert_int_equal(out[1].span, 33 - 10);
+	assert_int_equal(out[2].span, HWT_SPAN_UNKNOWN);	/* another CPU */
+	assert_int_equal(out[3].span, 1);
+	assert_int_equal(out[4].span, HWT_SPAN_UNKNOWN);
+	assert_int_equal(out[5].span, 3);
+	assert_int_equal(out[6].span, HWT_SPAN_UNKNOWN);
+}
+
 /*
  * A CPU that never tells a time again must not hold back the others for ever, nor cost them their
  * bounds.
@@ -172,6 +199,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(next_time_of_the_same_cpu), cmocka_unit_test(reach),
+		cmocka_unit_test(told_by_the_stream),
 		cmocka_unit_test(window_is_bounded),
 		cmocka_unit_test(early_events_are_dropped),
 		cmocka_unit_test(records_do_not_wait),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Call stacks from scripted event streams; what must come out is what the program did. */
+/*
+ * Call stacks from scripted event streams; what must come out is what the program did. Longer than
+ * other files: all cases are written in one script language.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -58,11 +61,14 @@ static const struct hwt_stream_ops script_ops = { script_next, script_close };
 #define ERET_TO(t, addr_) EV(ERET, t, .u.at = { .addr = (addr_) })
 #define FAULT(t, from_, n) EV(EXCEPTION, t, .u.exc = { .from = (from_), .to = HWT_NO_ADDR, \
 	.number = (n), .isa = HWT_ISA_A64 })
+#define HALT(t, from_) EV(EXCEPTION, t, .u.exc = { .from = (from_), .to = HWT_NO_ADDR, \
+	.number = 1, .isa = HWT_ISA_A64, .what = HWT_EXC_DEBUG_HALT })
 #define X86_IRET(t, from_, to_) EV(RETURN, t, .flags = HWT_F_INTR, .u.edge = { .from = (from_), \
 	.to = (to_), .kind = HWT_INSN_FAR_RETURN, .isa = HWT_ISA_X86_64 })
 #define ON(t, addr_) EV(ON, t, .u.at = { .addr = (addr_) })
 #define OFF(t, addr_) EV(OFF, t, .u.at = { .addr = (addr_) })
 #define CUT(t, addr_) EV(OFF, t, .flags = HWT_F_CUT, .u.at = { .addr = (addr_) })
+#define STOP(t) EV(TRIGGER, t, .u.value = { .addr = HWT_NO_ADDR, .what = HWT_TRIGGER_STOP })
 #define LEVEL(t, level) EV(ASPACE, t, .u.aspace = { .el = (level), .valid = 4 })
 #define GAP(t) EV(GAP, t, .u.gap = { .cause = HWT_GAP_OVERFLOW })
 #define ON_TID(e, n) ({ struct hwt_event e_ = e; e_.tid = (n); e_; })
@@ -379,6 +385,37 @@ static void signals(void **state)
 	       CALL(1, 0x1010, 0x2000), OFF(2, 0x5000), ON(3, 0x6000), RET(4, 0x6010, 0x1015));
 }
 
+/* Stretches of trace that nothing connects: windows of a recorder. */
+static void windows(void **state)
+{
+	/* where tracing stops as a function returns, its caller did not run */
+	EXPECT("+2000@0:run! -2000@0:ret! +2000@0:run! +3000@1:call -3000@1:ret -2000@0:ret! "
+	       "+2000@0:run! -2000@0:open!",
+	       ON(1, 0x2000), RET(2, 0x2010, 0x1015), CUT(2, 0x1015), STOP(2),
+	       ON(3, 0x2000), CALL(4, 0x2010, 0x3000), RET(5, 0x3010, 0x2015),
+	       RET(6, 0x2020, 0x1025), CUT(6, 0x1025), STOP(6), ON(7, 0x2000));
+	/* it stops inside: neither a signal, nor the function that is open */
+	EXPECT("+2000@0:run! +3000@1:call 3010..2000 -3000@1:lost~ -2000@0:lost!~ +2000@0:run! "
+	       "-2000@0:open!",
+	       ON(1, 0x2000), CALL(2, 0x2010, 0x3000), CUT(3, 0x3010), STOP(3), ON(4, 0x2000));
+	/* it goes on where it stopped */
+	EXPECT("+2000@0:run! +3000@1:call -3000@1:ret -2000@0:open!",
+	       ON(1, 0x2000), CALL(2, 0x2010, 0x3000), CUT(3, 0x3010), STOP(3), ON(4, 0x3010),
+	       RET(5, 0x3020, 0x2015));
+	/* the same where a debugger halts the PE */
+	EXPECT("+2000@0:run! -2000@0:ret! +2000@0:run! +3000@1:call -3000@1:ret -2000@0:ret! "
+	       "+2000@0:run! -2000@0:open!",
+	       ON(1, 0x2000), RET(2, 0x2010, 0x1015), HALT(2, 0x1015),
+	       ON(3, 0x2000), CALL(4, 0x2010, 0x3000), RET(5, 0x3010, 0x2015),
+	       RET(6, 0x2020, 0x1025), HALT(6, 0x1025), ON(7, 0x2000));
+	EXPECT("+2000@0:run! +3000@1:call 3010..2000 -3000@1:lost~ -2000@0:lost!~ +2000@0:run! "
+	       "-2000@0:open!",
+	       ON(1, 0x2000), CALL(2, 0x2010, 0x3000), HALT(3, 0x3010), ON(4, 0x2000));
+	EXPECT("+2000@0:run! +3000@1:call -3000@1:ret -2000@0:open!",
+	       ON(1, 0x2000), CALL(2, 0x2010, 0x3000), HALT(3, 0x3010), ON(4, 0x3010),
+	       RET(5, 0x3020, 0x2015));
+}
+
 /* Only some functions are traced: the others are calls that lead nowhere. */
 static void filters(void **state)
 {
@@ -646,7 +683,8 @@ int main(void)
 		cmocka_unit_test(tails), cmocka_unit_test(interrupts), cmocka_unit_test(syscalls),
 		cmocka_unit_test(untraced_handlers), cmocka_unit_test(traced_handlers),
 		cmocka_unit_test(arm_signals),
-		cmocka_unit_test(signals), cmocka_unit_test(filters),
+		cmocka_unit_test(signals), cmocka_unit_test(windows),
+		cmocka_unit_test(filters),
 		cmocka_unit_test(holes), cmocka_unit_test(starts), cmocka_unit_test(threads),
 		cmocka_unit_test(no_symbols), cmocka_unit_test(durations), cmocka_unit_test(deep),
 		cmocka_unit_test(nesting),
