@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* check: decode everything, account for every byte, say what to try. */
+#include <errno.h>
+
 #include "cli.h"
 
 struct entry {
@@ -29,7 +31,7 @@ static void add(struct ledger *l, const struct hwt_event *ev)
 
 static void read_buffer(struct run *r, size_t i, const char *name, struct ledger *l)
 {
-	struct hwt_stream *st = run_flow(r, i, HWT_LEVEL_HOLES);
+	struct hwt_stream *st = run_flow(r, i, HWT_LEVEL_HOLES, false);
 	struct hwt_event ev[256];
 	uint64_t sum, off = 0;
 	int n = 0;
@@ -177,12 +179,167 @@ static void json(struct jsonl *j, size_t i, const char *name, const struct ledge
 	}
 }
 
+#define NOTES_SHOWN 3		/* of one id, without --verbose */
+
+static void note(struct out *o, const struct hwt_note *n)
+{
+	out_str(o, "note: ");
+	if (n->diag.file[0]) {
+		out_safe(o, n->diag.file);
+		if (n->diag.off != HWT_NO_OFF)
+			out_fmt(o, "+0x%llx", (unsigned long long)n->diag.off);
+		out_str(o, ": ");
+	}
+	out_safe(o, n->diag.text[0] ? n->diag.text : hwt_strerror(n->diag.code));
+	if (n->count > 1)
+		out_fmt(o, " (%u times)", n->count);
+	if (n->diag.id)
+		out_fmt(o, " [E%03u]", n->diag.id);
+	out_nl(o);
+}
+
+/* The notes of an id, from the @first on. */
+static void notes_of(struct run *r, size_t first)
+{
+	const struct hwt_note *n = hwt_session_note(r->session, first);
+	const struct hwt_error_info *info = hwt_error_info(n->diag.id);
+	unsigned id = n->diag.id, shown = 0;
+	uint64_t more = 0;
+
+	for (size_t i = first; (n = hwt_session_note(r->session, i)); i++) {
+		if (n->diag.id != id || n->severity < HWT_NOTE_WARN)
+			continue;
+		if (shown++ < NOTES_SHOWN || r->opts.verbose)
+			note(r->out, n);
+		else
+			more += n->count;
+	}
+	if (more)
+		out_fmt(r->out, "note: and %llu more like this [E%03u] (-v shows all)\n",
+			(unsigned long long)more, id);
+	if (info)
+		out_fmt(r->out, "      try: %s\n", info->hint);
+}
+
+#define E_HIDDEN 94		/* kernel symbols hidden */
+
+/*
+ * What is no hole in a buffer but a finding: it is told here, so that it is in a file that this
+ * goes to, and not once more on standard error at the end. True if there is any; names that are
+ * not known are none, for no trace is wrong or missing.
+ */
+static bool noted(struct run *r)
+{
+	const struct hwt_note *n, *k;
+	bool any = false;
+
+	r->noted = r->opts.format == OPT_TEXT && !run_interrupted;
+	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++) {
+		bool first = n->severity >= HWT_NOTE_WARN;
+
+		any = any || (first && n->diag.id != E_HIDDEN);
+		for (size_t j = 0; first && j < i; j++) {
+			k = hwt_session_note(r->session, j);
+			first = k->diag.id != n->diag.id || k->severity < HWT_NOTE_WARN;
+		}
+		if (first && r->noted)
+			notes_of(r, i);
+	}
+	if (r->opts.format != OPT_TEXT && !run_interrupted)
+		notes_json(r, HWT_NOTE_WARN);
+	return any;
+}
+
+struct order_arg {
+	struct run *r;
+	bool any;
+};
+
+static void json_mark(struct jsonl *j, const char *cpu, const char *src, const char *off,
+		      const struct hwt_order_mark *m)
+{
+	jsonl_u64(j, cpu, (uint64_t)m->cpu);
+	jsonl_u64(j, src, m->src);
+	jsonl_u64(j, off, m->off);
+}
+
+static void order_finding(void *arg, const struct hwt_order_finding *f)
+{
+	static const char *const kind[] = { "skew", "pair", "step", "swapped" };
+	struct order_arg *a = arg;
+	struct jsonl *j = &a->r->json;
+	char text[400];
+
+	a->any = true;
+	hwt_order_text(f, text, sizeof(text));
+	if (a->r->opts.format == OPT_TEXT) {
+		out_fmt(a->r->out, "clocks: %s\n", text);
+		return;
+	}
+	jsonl_open(j, "order");
+	jsonl_str(j, "kind", kind[f->kind]);
+	jsonl_u64(j, "cpu", (uint64_t)f->cpu);
+	if (f->other != HWT_NONE)
+		jsonl_u64(j, "other", (uint64_t)f->other);
+	jsonl_bool(j, "early", f->early);
+	jsonl_u64(j, "least", f->least);
+	jsonl_u64(j, "broken", f->edges);
+	jsonl_u64(j, "from", f->from);
+	jsonl_u64(j, "to", f->to);
+	jsonl_str(j, "rule", hwt_order_rule_text(f->rule));
+	json_mark(j, "first_cpu", "first_src", "first_off", &f->a);
+	json_mark(j, "then_cpu", "then_src", "then_off", &f->b);
+	jsonl_str(j, "text", text);
+	jsonl_close(j);
+}
+
+/* Clocks of CPUs against what must come first. True if there are findings. */
+static bool ordered(struct run *r)
+{
+	struct order_arg a = { .r = r };
+	struct hwt_order_sum sum;
+	struct hwt_diag diag;
+	uint64_t edges = 0;
+	int rc = hwt_session_order(r->session, &sum, order_finding, &a, &diag);
+
+	if (rc == -ENOENT)
+		return false;
+	if (rc < 0) {
+		run_error(r, rc, "order of events");
+		return true;
+	}
+	for (unsigned k = 0; k < HWT_ORDER_RULES; k++)
+		edges += sum.edges[k];
+	if (!edges || a.any)
+		return a.any;
+	if (r->opts.format != OPT_TEXT) {
+		jsonl_open(&r->json, "clocks");
+		jsonl_u64(&r->json, "edges", edges);
+		if (sum.best != HWT_TIME_UNKNOWN) {
+			jsonl_u64(&r->json, "apart", sum.best);
+			jsonl_u64(&r->json, "apart_median", sum.median);
+		}
+		jsonl_close(&r->json);
+		return false;
+	}
+	out_str(r->out, "clocks: ");
+	out_group(r->out, edges);
+	out_str(r->out, " events of two CPUs are in the order that they must have");
+	if (sum.best != HWT_TIME_UNKNOWN) {
+		out_str(r->out, "; by that alone clocks are less than ");
+		out_group(r->out, sum.median);
+		out_str(r->out, " ns apart");
+	}
+	out_nl(r->out);
+	return false;
+}
+
 int cmd_check(struct run *r)
 {
-	const struct hwt_note *n;
 	struct hwt_buf_info b;
 	struct ledger l;
-	bool bad = false, notes = false;
+	uint64_t stamps = 0;
+	bool bad = false;
 	int rc = run_open(r);
 
 	if (rc)
@@ -200,12 +357,17 @@ int cmd_check(struct run *r)
 			json(&r->json, i, b.name, &l);
 		else if (!l.failed || l.stats.bytes_in)
 			text(r->out, b.name, &l);
+		if (!l.failed && !run_interrupted)
+			bad = clock_stamps(r, i, &stamps) || bad;
 	}
-	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++)
-		notes = notes || n->severity >= HWT_NOTE_WARN;
+	if (!run_interrupted)
+		bad = clock_missing(r, stamps) || bad;
+	if (!run_interrupted)
+		bad = ordered(r) || bad;
+	if (!run_interrupted)
+		bad = contract_report(r) || bad;
+	bad = noted(r) || bad;
 	if (r->opts.format == OPT_TEXT && !run_interrupted)
-		out_fmt(r->out, "%s\n", bad && notes ? "findings: see above and the notes" : bad ?
-			"findings: see above" : notes ? "findings: see the notes" : "no findings");
-	bad = bad || notes;
+		out_str(r->out, bad ? "findings: see above\n" : "no findings\n");
 	return bad ? EXIT_FINDINGS : 0;
 }

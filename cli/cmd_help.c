@@ -17,10 +17,11 @@ void help_overview(struct out *o)
 		out_str(o, c->what);
 		out_nl(o);
 	}
-	out_str(o, "\nFILE is a perf.data file, an OpenCSD or DS-5 snapshot directory, an LLDB "
-		"trace bundle,\nor a raw dump with --pt FILE or --cs FILE.\n"
+	out_str(o, "\nFILE is a native capture, a perf.data file, an OpenCSD or DS-5 snapshot "
+		"directory,\nan LLDB trace bundle, a raw dump with --pt FILE or --cs FILE, or, "
+		"with events of the\nkernel only, a trace.dat file or a CTF trace (LTTng).\n"
 		"First steps: hwtrace info FILE, then hwtrace check FILE, then hwtrace list "
-		"FILE.\nMore: hwtrace help times, hwtrace help holes, hwtrace help errors.\n");
+		"FILE.\nMore: hwtrace help times, holes, errors or events.\n");
 }
 
 static void lines(struct out *o, const char *s, const char *indent)
@@ -47,7 +48,7 @@ void help_cmd(struct out *o, const struct cmd *c)
 		opt_wrap(o, c->output[i][1], 6);
 	}
 	out_str(o, "\nExamples:\n");
-	for (unsigned i = 0; i < 3 && c->examples[i][0]; i++)
+	for (unsigned i = 0; i < EXAMPLES && c->examples[i][0]; i++)
 		out_fmt(o, "  %s\n      %s\n", c->examples[i][0], c->examples[i][1]);
 	out_str(o, "\nExit codes:\n");
 	for (unsigned i = 0; cmd_exit_codes[i]; i++)
@@ -91,11 +92,16 @@ static const char times_text[] =
 	"apply to them.\n"
 	"\n"
 	"--time A..B takes seconds, a number with unit (ns, us, ms, s), or a percentage of the\n"
-	"capture; either end may be empty: 4.64..4.641, 10ms..12.5ms, 90%.. An event is shown\n"
-	"if it may have happened in the window; trace events without time are always shown.\n"
+	"time from the first instant of the trace to its last (the recording may be longer);\n"
+	"either end may be empty: 4.64..4.641, 10ms..12.5ms, 90%.. An event is shown if it may\n"
+	"have happened in the window; trace events without time are always shown.\n"
 	"\n"
 	"A hole begins at the last time known before it, and its length reaches to the next one.\n"
-	"Of two events, one is before the other only if their intervals do not overlap.\n";
+	"Of two events, one is before the other only if their intervals do not overlap.\n"
+	"\n"
+	"In a capture of \"record --model\" all times are those of the single steps, not of the\n"
+	"program: a step takes many thousand times longer than an instruction, and system\n"
+	"calls do not. They tell the order of events, not how long a function takes.\n";
 
 static const char holes_text[] =
 	"A hole is a place where it is not known what ran. Nothing is shown across it as if\n"
@@ -127,7 +133,7 @@ static bool help_topic(struct out *o, const char *word, bool print)
 		if (print)
 			help_holes(o);
 	} else {
-		return false;
+		return events_topic(print ? o : NULL, word);
 	}
 	return true;
 }
@@ -139,15 +145,17 @@ int cmd_help(struct run *r)
 	const struct cmd *c;
 	int rc;
 
-	if (r->opts.nargs > 1) {
+	if (r->opts.nargs > 1 || (word && r->opts.abi_check)) {
 		say("hwtrace help", "help: one word at a time");
 		return EXIT_USAGE;
 	}
+	if (r->opts.abi_check)
+		return events_check(r);
 	e = word ? error_of(word) : NULL;
 	c = word ? cmd_find(word) : NULL;
 	if (word && !e && !c && !help_topic(NULL, word, false)) {
 		say("hwtrace help, or hwtrace help errors",
-		    "\"%s\" is no command, topic or error id", word);
+		    "\"%s\" is no command, topic, event or error id", word);
 		return EXIT_USAGE;
 	}
 	rc = run_output(r);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* info: what is inside a capture, without decoding it. */
+#include <stdio.h>
+
 #include "cli.h"
 
 static void row(struct out *o, const char *key, const char *value)
@@ -30,10 +32,15 @@ static void text_head(struct run *r, const struct hwt_capture_info *info)
 	row(o, "cpu", info->cpu);
 	row(o, "command", info->cmdline);
 	row(o, "clock", *info->clock ? info->clock : "none");
+	clock_row(r);
 	if (info->time_start != HWT_TIME_UNKNOWN)
 		out_fmt(o, "start             %llu ns\n", (unsigned long long)info->time_start);
-	out_fmt(o, "kernel events     %llu\n", (unsigned long long)info->nevents);
-	out_fmt(o, "tasks             %zu\n", info->ntasks);
+	out_fmt(o, "kernel events     %llu%s\n", (unsigned long long)info->nevents,
+		strcmp(info->format, "perf.data") ? "" :
+		" records in the file (those without a time are in no timeline)");
+	/* of some formats only the events tell tasks, and info does not read them */
+	if (info->ntasks)
+		out_fmt(o, "tasks             %zu\n", info->ntasks);
 }
 
 static void text_src(struct out *o, const struct hwt_src_info *s)
@@ -65,13 +72,13 @@ static void text_buf(struct run *r, size_t i, const struct hwt_buf_info *b)
 	out_safe(o, b->name);
 	out_tab(o, 20);
 	out_size(o, b->size);
-	out_fmt(o, " in %zu span%s, %s%s", b->nspans, b->nspans == 1 ? "" : "s",
+	out_fmt(o, " in %zu span%s, %s%s", b->nspans, out_s(b->nspans),
 		b->proto ? hwt_proto_name(b->proto) : "several protocols",
 		b->formatted < 3 ? framing[b->formatted] : "");
 	if (b->tid != HWT_NONE)
 		out_fmt(o, ", thread %d", b->tid);
 	if (b->lost)
-		out_fmt(o, ", %llu bytes lost", (unsigned long long)b->lost);
+		out_fmt(o, ", %llu byte%s lost", (unsigned long long)b->lost, out_s(b->lost));
 	if (r->opts.verbose) {
 		out_str(o, ", ");
 		out_safe(o, b->file);
@@ -81,21 +88,45 @@ static void text_buf(struct run *r, size_t i, const struct hwt_buf_info *b)
 		text_src(o, &s);
 }
 
+#define MISSING_SHOWN 8		/* without --verbose, if there are more */
+
+/* "/lib/modules/6.1.0/kernel/net/tun.ko.xz" */
+static bool is_module(const struct hwt_map *m)
+{
+	return m->path && strstr(m->path, ".ko") && strstr(m->path, "/modules/");
+}
+
+/* Programs and libraries first: a kernel has a hundred modules. */
+static bool folded(const struct run *r, const struct hwt_map *m, size_t missing, size_t shown)
+{
+	return !r->opts.verbose && missing > MISSING_SHOWN &&
+		(is_module(m) || shown == MISSING_SHOWN);
+}
+
 static void text_maps(struct run *r, size_t n)
 {
 	const struct hwt_image *img = hwt_session_image(r->session);
 	struct out *o = r->out;
-	size_t missing = 0;
+	size_t missing = 0, shown = 0, modules = 0;
 	struct hwt_map m;
 
 	for (size_t i = 0; hwt_image_map_at(img, i, &m); i++)
 		missing += m.missing;
-	out_fmt(o, "\ncode: %zu map%s, %zu without %s file%s\n", n, n == 1 ? "" : "s",
+	out_fmt(o, "\ncode: %zu map%s, %zu without %s file%s%s\n", n, out_s(n),
 		missing, missing == 1 ? "its" : "their",
-		n > missing && !r->opts.verbose ? " (-v lists all)" : "");
+		hwt_session_bufs(r->session) ? "" : ", no trace that needs it",
+		(n > missing || !hwt_session_bufs(r->session)) && !r->opts.verbose ?
+		" (-v lists all)" : "");
+	if (!hwt_session_bufs(r->session) && !r->opts.verbose)
+		return;
 	for (size_t i = 0; hwt_image_map_at(img, i, &m); i++) {
 		if (!m.missing && !r->opts.verbose)
 			continue;
+		if (folded(r, &m, missing, shown)) {
+			modules += is_module(&m);
+			continue;
+		}
+		shown++;
 		o->line = o->flushed + o->n;
 		out_str(o, "  ");
 		out_hex(o, m.addr, 8);
@@ -113,18 +144,98 @@ static void text_maps(struct run *r, size_t n)
 			out_str(o, " MISSING");
 		out_nl(o);
 	}
+	if (r->opts.verbose || shown == missing)
+		return;
+	out_fmt(o, "  and %zu more MISSING", missing - shown);
+	if (modules)
+		out_fmt(o, ", %zu of them modules of the kernel (--kcore FILE has their code)",
+			modules);
+	out_str(o, "; -v lists all\n");
+}
+
+#define EVENTS_SHOWN 8	/* one line each, without --verbose */
+
+/* The i-th fact if it is an event of perf, with the length of its group's name. */
+static const char *event_at(const struct run *r, size_t i, size_t *group)
+{
+	const char *value, *key = hwt_session_fact(r->session, i, &value);
+
+	if (!key || strcmp(key, "event") || !value)
+		return NULL;
+	*group = strcspn(value, ":");
+	return value;
+}
+
+static void group_row(struct out *o, const char *sep, const char *s, size_t n, size_t count)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.*s", n < sizeof(name) ? (int)n : 63, s);
+	out_str(o, sep);
+	out_safe(o, name);
+	out_fmt(o, " %zu", count);
+}
+
+/* "sched 28, irq 9" for 37 lines that nobody reads. perf has those of a group in a row. */
+static void text_events(struct run *r, size_t total)
+{
+	struct out *o = r->out;
+	const char *sep = "", *prev = NULL, *a;
+	size_t n, len = 0, same = 0;
+
+	o->line = o->flushed + o->n;
+	out_str(o, "events");
+	out_tab(o, 18);
+	out_fmt(o, "%zu (-v lists all): ", total);
+	for (size_t i = 0; hwt_session_fact(r->session, i, &a); i++) {
+		a = event_at(r, i, &n);
+		if (!a)
+			continue;
+		if (same && (n != len || memcmp(a, prev, n))) {
+			group_row(o, sep, prev, len, same);
+			sep = ", ";
+			same = 0;
+		}
+		prev = a;
+		len = n;
+		same++;
+	}
+	if (prev)
+		group_row(o, sep, prev, len, same);
+	out_nl(o);
+}
+
+static void text_facts(struct run *r)
+{
+	struct hwt_clock_info k;
+	const char *key, *value;
+	size_t n, events = 0;
+	bool told = false;
+
+	hwt_session_clock(r->session, &k);
+	for (size_t i = 0; hwt_session_fact(r->session, i, &value); i++)
+		events += !!event_at(r, i, &n);
+	for (size_t i = 0; (key = hwt_session_fact(r->session, i, &value)); i++) {
+		/* "clock map" has it */
+		if (k.how == HWT_MAP_EXACT && k.pairs && !strcmp(key, "clock_error"))
+			continue;
+		if (events <= EVENTS_SHOWN || r->opts.verbose || !event_at(r, i, &n)) {
+			row(r->out, key, value ? value : "");
+		} else if (!told) {
+			text_events(r, events);
+			told = true;
+		}
+	}
 }
 
 static void text(struct run *r)
 {
 	struct hwt_capture_info info;
-	const char *key, *value;
 	struct hwt_buf_info b;
 
 	hwt_session_info(r->session, &info);
 	text_head(r, &info);
-	for (size_t i = 0; (key = hwt_session_fact(r->session, i, &value)); i++)
-		row(r->out, key, value ? value : "");
+	text_facts(r);
 	out_fmt(r->out, "\ntrace buffers: %zu\n", info.nbufs);
 	for (size_t i = 0; i < info.nbufs; i++)
 		if (run_buf(r, i, &b))
@@ -196,13 +307,15 @@ static void jsonl_maps(struct run *r)
 	}
 }
 
-static void jsonl_notes(struct run *r)
+void notes_json(struct run *r, unsigned least)
 {
 	static const char *const severity[] = { "info", "warn", "cut" };
 	struct jsonl *j = &r->json;
 	const struct hwt_note *n;
 
 	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++) {
+		if (n->severity < least)
+			continue;
 		jsonl_open(j, "note");
 		jsonl_str(j, "severity", n->severity < 3 ? severity[n->severity] : "warn");
 		jsonl_str(j, "text", n->diag.text);
@@ -235,7 +348,10 @@ static void json(struct run *r)
 	jsonl_u64(j, "events", info.nevents);
 	jsonl_u64(j, "tasks", info.ntasks);
 	jsonl_close(j);
+	clock_json(r);
 	for (size_t i = 0; (key = hwt_session_fact(r->session, i, &value)); i++) {
+		if (!value || !*value)
+			continue;
 		jsonl_open(j, "fact");
 		jsonl_str(j, "key", key);
 		jsonl_str(j, "value", value);
@@ -245,7 +361,7 @@ static void json(struct run *r)
 		if (run_buf(r, i, &b))
 			jsonl_buffer(r, i, &b);
 	jsonl_maps(r);
-	jsonl_notes(r);
+	notes_json(r, HWT_NOTE_INFO);
 }
 
 int cmd_info(struct run *r)

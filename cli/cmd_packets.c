@@ -48,13 +48,18 @@ static void text(struct run *r, const struct hwt_packet *p)
 	} else if (p->unused) {
 		out_style(o, OUT_DIM);
 		out_str(o, "? ");
+	} else if (p->hole) {
+		out_style(o, OUT_RED);
 	}
 	out_safe(o, p->name);
 	if (*payload) {
 		out_tab(o, 36);
 		out_safe(o, payload);
 	}
-	if (p->bad || p->unused)
+	if (p->hole)
+		out_fmt(o, " (a hole: %s [E%03u])", hwt_gap_name(p->hole),
+			hwt_gap_error(p->hole));
+	if (p->bad || p->unused || p->hole)
 		out_style(o, OUT_PLAIN);
 	if (p->bad || r->opts.verbose) {
 		out_tab(o, 72);
@@ -85,6 +90,8 @@ static void json(struct run *r, size_t buf, const struct hwt_packet *p)
 		jsonl_bool(j, "bad", true);
 	if (p->unused)
 		jsonl_bool(j, "unused", true);
+	if (p->hole)
+		jsonl_str(j, "hole", hwt_gap_name(p->hole));
 	jsonl_close(j);
 }
 
@@ -142,6 +149,7 @@ static bool buffer(struct run *r, size_t i, const struct hwt_buf_info *b)
 			seen.gaps += !in_bad;
 			seen.bytes_skipped += p.size;
 		}
+		seen.gaps += p.hole != HWT_GAP_NONE;
 		in_bad = p.bad;
 		seen.bytes_decoded = p.off + p.size;
 		if (r->opts.format == OPT_TEXT)
@@ -167,6 +175,8 @@ int cmd_packets(struct run *r)
 
 	if (rc)
 		return rc;
+	if (!run_trace(r, true))
+		return 0;
 	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
 		if (run_buf(r, i, &b) && !buffer(r, i, &b))
 			break;

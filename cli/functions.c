@@ -130,7 +130,7 @@ int functions_count(struct functions *t, struct run *r, const struct hwt_call *c
 
 	if (c->what != HWT_CALL_ENTER && c->what != HWT_CALL_LEAVE)
 		return 0;
-	f = at(t, r, &c->ev, c->func, !c->inferred);
+	f = at(t, r, &c->ev, c->func, c->inferred != 1);
 	if (!f)
 		return -ENOMEM;
 	if (c->what == HWT_CALL_LEAVE) {
@@ -192,7 +192,8 @@ static void func_name(struct run *r, const struct func *f)
 			out_ch(o, ')');
 		}
 	} else if (f->addr == HWT_NO_ADDR) {
-		out_str(o, f->unknown ? "(running code without symbol)" : "(not traced)");
+		out_str(o, f->unknown ? r->opts.insns ? "(all code without symbol)" :
+				"(running code without symbol)" : "(not traced)");
 	} else {
 		show_code(&r->show, f->pid, f->addr);
 	}
@@ -249,7 +250,10 @@ void functions_print(struct functions *t, struct run *r)
 			func_json(r, f);
 			continue;
 		}
-		if (r->opts.insns)
+		/* how far it reaches is not known: what ran in it is in the last row */
+		if (r->opts.insns && !f->name && f->addr != HWT_NO_ADDR)
+			out_str(o, "           -");
+		else if (r->opts.insns)
 			out_udecw(o, f->insns, 12);
 		out_udecw(o, f->calls, 10);
 		out_udecw(o, f->running, 10);

@@ -37,8 +37,7 @@ static void roff(struct out *o, const char *s)
 	}
 }
 
-/* A request or text with one piece to escape, as a whole line. */
-static void line(struct out *o, const char *before, const char *text, const char *after)
+void gen_line(struct out *o, const char *before, const char *text, const char *after)
 {
 	out_str(o, before);
 	if (*before)
@@ -54,7 +53,7 @@ static void man_options(struct out *o, unsigned cmd)
 {
 	const struct opt_def *d;
 
-	line(o, ".SH ", "OPTIONS", "");
+	gen_line(o, ".SH ", "OPTIONS", "");
 	for (unsigned i = 0; (d = next_opt(&i, cmd));) {
 		out_str(o, ".TP\n");
 		if (d->sh)
@@ -69,7 +68,7 @@ static void man_options(struct out *o, unsigned cmd)
 			out_str(o, "\\fR");
 		}
 		out_nl(o);
-		line(o, "", d->help, "");
+		gen_line(o, "", d->help, "");
 	}
 }
 
@@ -83,7 +82,7 @@ static void man_exit(struct out *o)
 		out_mem(o, cmd_exit_codes[i], n);
 		out_nl(o);
 		n += strspn(cmd_exit_codes[i] + n, " ");
-		line(o, "", cmd_exit_codes[i] + n, "");
+		gen_line(o, "", cmd_exit_codes[i] + n, "");
 	}
 }
 
@@ -93,26 +92,26 @@ static void man_command(struct out *o, const struct cmd *c)
 		HWT_VERSION);
 	out_str(o, ".SH NAME\n");
 	out_fmt(o, "hwtrace\\-%s \\- ", c->name);
-	line(o, "", c->what, "");
+	gen_line(o, "", c->what, "");
 	out_fmt(o, ".SH SYNOPSIS\n.B hwtrace %s\n.RI [ option ]...\n", c->name);
-	line(o, "", c->args, "");
+	gen_line(o, "", c->args, "");
 	out_str(o, ".SH DESCRIPTION\n");
-	line(o, "", c->text, "");
+	gen_line(o, "", c->text, "");
 	man_options(o, c->bit);
 	for (unsigned i = 0; c->output && c->output[i][0]; i++) {
 		out_str(o, i ? ".TP\n" : ".SH OUTPUT\n.TP\n");
-		line(o, ".B ", c->output[i][0], "");
-		line(o, "", c->output[i][1], "");
+		gen_line(o, ".B ", c->output[i][0], "");
+		gen_line(o, "", c->output[i][1], "");
 	}
 	out_str(o, ".SH EXAMPLES\n");
-	for (unsigned i = 0; i < 3 && c->examples[i][0]; i++) {
+	for (unsigned i = 0; i < EXAMPLES && c->examples[i][0]; i++) {
 		out_str(o, ".TP\n");
-		line(o, ".B ", c->examples[i][0], "");
-		line(o, "", c->examples[i][1], "");
+		gen_line(o, ".B ", c->examples[i][0], "");
+		gen_line(o, "", c->examples[i][1], "");
 	}
 	man_exit(o);
 	out_str(o, ".SH SEE ALSO\n.BR hwtrace (1),\n.BR hwtrace\\-jsonl (5),\n"
-		".BR hwtrace\\-raw (5)\n");
+		".BR hwtrace\\-raw (5),\n.BR hwtrace\\-capture (5)\n");
 }
 
 static void man_main(struct out *o)
@@ -132,20 +131,24 @@ static void man_main(struct out *o)
 		"trace is named, never shown as if it were continuous: every hole has a cause, an\n"
 		"offset and an error id that\n.B hwtrace help\nexplains.\n.PP\n"
 		"The input is a perf.data file, an OpenCSD or DS\\-5 snapshot directory, an LLDB\n"
-		"trace bundle, or a raw dump given with\n.B \\-\\-pt\nor\n.BR \\-\\-cs .\n"
+		"trace bundle, a native capture, or a raw dump given with\n"
+		".B \\-\\-pt\nor\n.BR \\-\\-cs ;\n"
+		"or, with events of the kernel only, a trace.dat file or a CTF 1.8 trace of LTTng\n"
+		"or others.\n"
 		"A single dash is standard input.\n.PP\n"
 		"Every command that decodes ends with a quality line on standard error. It tells\n"
 		"the part of the trace bytes that was decoded, and the holes.\n"
 		".SH COMMANDS\n");
 	for (unsigned i = 0; (c = cmd_at(i)); i++) {
 		out_fmt(o, ".TP\n.BR hwtrace\\-%s (1)\n", c->name);
-		line(o, "", c->what, "");
+		gen_line(o, "", c->what, "");
 	}
 	man_exit(o);
 	out_str(o, ".SH ENVIRONMENT\n");
 	for (size_t i = 0; i < sizeof(env) / sizeof(env[0]); i++)
 		out_fmt(o, ".TP\n.B %s\n%s\n", env[i][0], env[i][1]);
-	out_str(o, ".SH SEE ALSO\n.BR hwtrace\\-jsonl (5),\n.BR hwtrace\\-raw (5)\n");
+	out_str(o, ".SH SEE ALSO\n.BR hwtrace\\-jsonl (5),\n.BR hwtrace\\-raw (5),\n"
+		".BR hwtrace\\-capture (5),\n.BR hwtrace\\-events (7)\n");
 }
 
 int gen_man(struct out *o, const struct cmd *c)
@@ -207,7 +210,7 @@ static void bash(struct out *o)
 	out_str(o, "\t:*|help:*) COMPREPLY=($(compgen -W \"");
 	for (unsigned i = 0; (c = cmd_at(i)); i++)
 		out_fmt(o, "%s ", c->name);
-	out_str(o, "times holes errors \" -- \"$cur\")) ;;\n"
+	out_str(o, "times holes errors events \" -- \"$cur\")) ;;\n"
 		"\tcompletion:*) COMPREPLY=($(compgen -W \"bash zsh fish\" -- \"$cur\")) ;;\n"
 		"\tversion:*) ;;\n"
 		"\t*) COMPREPLY=($(compgen -f -- \"$cur\")) ;;\n"

@@ -12,9 +12,18 @@
 enum {
 	CMD_INFO = 1 << 0, CMD_PACKETS = 1 << 1, CMD_LIST = 1 << 2, CMD_CALLS = 1 << 3,
 	CMD_CHECK = 1 << 4, CMD_HELP = 1 << 5, CMD_VERSION = 1 << 6, CMD_COMPLETION = 1 << 7,
-	CMD_DECODES = CMD_LIST | CMD_CALLS | CMD_CHECK,
+	CMD_RECORD = 1 << 8, CMD_EXPORT = 1 << 9, CMD_TIMELINE = 1 << 10, CMD_BETWEEN = 1 << 11,
+	CMD_LATENCY = 1 << 12, CMD_WHY = 1 << 13, CMD_EVENTS = 1 << 14,
+	CMD_DOCTOR = 1 << 15,
+	CMD_PAIRS = CMD_LATENCY | CMD_WHY,
+	CMD_MERGES = CMD_TIMELINE | CMD_BETWEEN,
+	CMD_DECODES = CMD_LIST | CMD_CALLS | CMD_CHECK | CMD_MERGES |
+		CMD_PAIRS,
 	CMD_READS = CMD_INFO | CMD_PACKETS | CMD_DECODES,
-	CMD_ALL = CMD_READS | CMD_HELP | CMD_VERSION | CMD_COMPLETION
+	CMD_OPENS = CMD_READS | CMD_EXPORT,
+	CMD_HERE = CMD_EVENTS | CMD_DOCTOR,
+	CMD_PRINTS = CMD_READS | CMD_HERE | CMD_HELP | CMD_VERSION | CMD_COMPLETION,
+	CMD_ALL = CMD_PRINTS | CMD_EXPORT | CMD_RECORD
 };
 
 struct opt_def {
@@ -38,7 +47,10 @@ struct opt_time {
 
 enum opt_format { OPT_TEXT, OPT_JSON, OPT_JSONL };
 enum opt_color { OPT_COLOR_AUTO, OPT_COLOR_ALWAYS, OPT_COLOR_NEVER };
+#define MTC_NONE	0xff
+
 enum opt_level { OPT_LEVEL_INSN, OPT_LEVEL_RANGE, OPT_LEVEL_EVENTS };
+enum opt_detail { OPT_DETAIL_CALLS, OPT_DETAIL_RANGE, OPT_DETAIL_INSN, OPT_DETAIL_EVENTS };
 
 struct opts {
 	bool help, quiet, verbose, pager, no_pager, force, abs, ns, strict, lines, summary, insns,
@@ -46,21 +58,49 @@ struct opts {
 	uint8_t color;		/* enum opt_color */
 	uint8_t format;		/* enum opt_format */
 	uint8_t level;		/* enum opt_level */
+	uint8_t detail;		/* enum opt_detail: --level of timeline */
 	uint8_t resync;		/* enum hwt_resync */
 	bool have_time, have_max_loss;
+	bool have_detail;	/* --level of timeline is given */
 	struct opt_time lo, hi;
 	uint32_t max_loss;	/* 1/1000 of a percent */
 	uint64_t limit;		/* 0: none */
 	const char *output;
+	const char *abi_check;
+	const char *to, *images;	/* export */
+	struct {
+		const char *from, *to, *key;
+		uint64_t worst, call;	/* 0: not given */
+	} pairs;		/* latency, why */
+	const char *filter;		/* of kernel events */
 	/* strings are those of argv; arrays and cut-off names are owned */
 	struct hwt_open_opts open;
-	int32_t *cpus, *tids;
-	size_t ncpus, ntids;
+	int32_t *cpus, *tids, *pids;
+	size_t ncpus, ntids, npids;
 	const char **syms;
 	size_t nsyms;
 	struct hwt_elf_arg *elfs;
 	char **owned;
 	size_t nowned;
+	struct {
+		bool model, no_kernel, cyc, no_retcomp, have_mtc;
+		uint8_t mtc;		/* MTC_NONE: none */
+		uint32_t ts_every;	/* as in struct hwt_record_opts */
+		int32_t pid;		/* 0: none */
+		const char *kernel;	/* events; NULL: no such recording */
+		const char *trace;	/* unit and options; NULL: none */
+		const char **places;	/* address filters; owned */
+		size_t nplaces;
+		uint64_t trace_size;	/* bytes, 0: not given */
+		uint8_t via;		/* enum hwt_via */
+		const char *filter, *trigger, *contexts;	/* NULL: none */
+		bool all, snapshot;
+		uint8_t provider;	/* enum hwt_provider + 1, 0: any */
+		uint64_t time, size;	/* ns, bytes; 0: not given */
+		uint64_t seed;
+		struct hwt_window *windows;	/* owned */
+		size_t nwindows;
+	} record;
 	char **args;		/* what is no option */
 	int nargs;
 	char err[256];		/* what is wrong, "" if nothing */

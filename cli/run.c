@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What every reading command does around its loop: open, select, progress, quality, exit code. */
+/*
+ * What every reading command does around its loop: open, select, progress, quality, exit code.
+ * Longer than other files: all of it shares the state of one run.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -10,6 +13,8 @@
 #include <unistd.h>
 
 #include "cli.h"
+
+#define E_NO_TRACE	49
 
 static struct out err_out = { .fd = STDERR_FILENO };
 
@@ -218,14 +223,21 @@ int run_output(struct run *r)
 int run_open(struct run *r)
 {
 	struct hwt_diag diag = { .off = HWT_NO_OFF };
+	bool between = r->cmd->bit == CMD_BETWEEN;	/* two events behind the input */
 	struct hwt_buf_info b;
 	int rc;
 
-	if (r->opts.nargs != 1) {
+	if (r->cmd->bit & CMD_PAIRS && r->opts.nargs == 1 && !r->opts.pairs.from) {
+		say("hwtrace calls --summary FILE, which lists functions; \"hwtrace help events\" "
+		    "lists events", "%s: where does time begin? --from POINT", r->cmd->name);
+		return EXIT_USAGE;
+	}
+	if (r->opts.nargs != (between ? 3 : 1)) {
 		char hint[64];
 
 		snprintf(hint, sizeof(hint), "hwtrace help %s", r->cmd->name);
-		say(hint, r->opts.nargs ? "%s: one input at a time" : "%s: no input is named",
+		say(hint, !r->opts.nargs ? "%s: no input is named" : between ?
+		    "%s: takes an input and two events" : "%s: one input at a time",
 		    r->cmd->name);
 		return EXIT_USAGE;
 	}
@@ -278,13 +290,54 @@ bool run_buf(struct run *r, size_t i, struct hwt_buf_info *b)
 	return any || !k;
 }
 
-struct hwt_stream *run_flow(struct run *r, size_t i, enum hwt_level level)
+/* Trace that is there, or that is known to be lost. */
+static bool has_trace(const struct run *r)
+{
+	struct hwt_buf_info b;
+
+	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
+		if (!hwt_session_buf(r->session, i, &b) && (b.size || b.lost || b.nspans))
+			return true;
+	return false;
+}
+
+bool run_kernel_only(const struct run *r)
+{
+	struct hwt_capture_info info;
+
+	hwt_session_info(r->session, &info);
+	return info.nevents && !has_trace(r);
+}
+
+bool run_trace(struct run *r, bool needed)
+{
+	const struct hwt_error_info *e = hwt_error_info(E_NO_TRACE);
+	struct hwt_capture_info info;
+	char hint[512];
+
+	if (has_trace(r))
+		return true;
+	hwt_session_info(r->session, &info);
+	snprintf(hint, sizeof(hint), "hwtrace timeline %.300s, which shows them; latency and why "
+		 "--from EVENT take them, too", r->opts.args[0]);
+	out_flush(r->out);
+	say(info.nevents ? hint : e->hint, "%s: no hardware trace for %s in it, %s%llu kernel "
+	    "event%s [E%03u]", r->opts.args[0], r->cmd->name, info.nevents ? "only " : "and ",
+	    (unsigned long long)info.nevents, out_s(info.nevents), E_NO_TRACE);
+	r->traceless = true;
+	if (needed && !r->failed)
+		r->failed = EXIT_INPUT;
+	return false;
+}
+
+struct hwt_stream *run_flow(struct run *r, size_t i, enum hwt_level level, bool unfolded)
 {
 	const struct hwt_interest want = {
 		.level = level, .addrs = r->addrs, .naddrs = r->naddrs,
 		.time_lo = r->time_lo, .time_hi = r->time_hi,
 		.cpus = r->opts.cpus, .ncpus = r->opts.ncpus,
 		.tids = r->opts.tids, .ntids = r->opts.ntids, .resync = r->opts.resync,
+		.unfolded = unfolded,
 	};
 	struct hwt_diag diag = { .off = HWT_NO_OFF };
 	struct hwt_stream *st = NULL;
@@ -312,6 +365,18 @@ static uint64_t elapsed_ms(const struct timespec *a, const struct timespec *b)
 	return (uint64_t)((b->tv_sec - a->tv_sec) * 1000 + (b->tv_nsec - a->tv_nsec) / 1000000);
 }
 
+/* Of a flow stream, or of all in a timeline. */
+static void stats_of(const struct hwt_stream *st, struct hwt_flow_stats *s)
+{
+	struct hwt_timeline_stats t;
+
+	hwt_timeline_stats(st, &t);
+	if (t.inputs)
+		*s = t.flow;
+	else
+		hwt_flow_stats(st, s);
+}
+
 static void draw(struct run *r, const struct hwt_stream *st)
 {
 	struct hwt_flow_stats s = { 0 };
@@ -325,7 +390,7 @@ static void draw(struct run *r, const struct hwt_stream *st)
 	r->last = now;
 	r->drawn = true;
 	if (st)
-		hwt_flow_stats(st, &s);
+		stats_of(st, &s);
 	done = s.bytes_decoded + s.bytes_skipped;
 	/* a backend may count only what it has finished */
 	done = r->before + (r->pos > done ? r->pos : done);
@@ -351,19 +416,25 @@ bool run_tick(struct run *r, const struct hwt_stream *st, uint64_t off)
 
 void run_count(struct run *r, const struct hwt_stream *st)
 {
+	struct hwt_timeline_stats t;
 	struct hwt_flow_stats s;
 
-	hwt_flow_stats(st, &s);
+	stats_of(st, &s);
+	hwt_timeline_stats(st, &t);
+	r->anchors += t.anchors;
+	r->calls += t.anchors + t.unanchored;
+	r->committed += t.committed;
+	r->switched += t.switches;
+	r->switches += t.switches + t.unswitched;
+	r->commits += t.committed + t.uncommitted;
+	r->marked += t.marks;
+	r->dark += t.dark;
+	r->marks += t.marks + t.unmarked;
+	r->contradictions += t.contradictions;
 	r->decoded = true;
 	r->before += s.bytes_in;
 	r->pos = 0;
-	r->sum.bytes_in += s.bytes_in;
-	r->sum.bytes_decoded += s.bytes_decoded;
-	r->sum.bytes_skipped += s.bytes_skipped;
-	r->sum.bytes_blind += s.bytes_blind;
-	r->sum.bytes_lost += s.bytes_lost;
-	r->sum.insns += s.insns;
-	r->sum.gaps += s.gaps;
+	hwt_flow_stats_add(&r->sum, &s);
 }
 
 void run_done(struct run *r, struct hwt_stream *st)
@@ -389,7 +460,79 @@ void run_error(struct run *r, int rc, const char *what)
 		r->failed = EXIT_INPUT;
 }
 
+/*
+ * Which holes are judged: flow reads ahead of what is printed, and a selection leaves holes out, so
+ * then those that were printed count.
+ */
+enum judged { JUDGED_ALL, JUDGED_SELECTED, JUDGED_SHOWN };
+static enum judged judged(const struct run *r)
+{
+	bool prints = !r->opts.summary &&
+		(r->cmd->bit & (CMD_LIST | CMD_CALLS | CMD_MERGES));
+
+	if (prints && (r->stopped || run_interrupted))
+		return JUDGED_SHOWN;
+	return prints && (r->opts.have_time || r->opts.ntids || r->opts.ncpus || r->naddrs) ?
+		JUDGED_SELECTED : JUDGED_ALL;
+}
+
 #define NOTES_SHOWN 3		/* of one id, without --verbose */
+#define E_EVENTS_LOST 46
+
+/*
+ * What is told already, or only good to know, but for the reason why a command shows nothing at
+ * all.
+ */
+static bool minor(const struct run *r, const struct hwt_note *n)
+{
+	bool reason = n->diag.id == E_NO_TRACE && r->cmd->bit != CMD_INFO &&
+		!r->kernel_events && !r->lines && !r->traceless;
+
+	/* why the exit code is 3 is told in any case */
+	if (r->noted && n->severity == HWT_NOTE_WARN)
+		return true;
+	/* of lines that were not asked for; those that are lost among the shown ones are shown */
+	if (n->diag.id == E_EVENTS_LOST && judged(r) == JUDGED_SHOWN && !r->kernel_holes &&
+	    !r->opts.verbose)
+		return true;
+	return n->severity == HWT_NOTE_INFO && !r->opts.verbose && !reason;
+}
+
+/* A fact of the capture, "" if it has none of this name. */
+static const char *fact(const struct run *r, const char *name)
+{
+	const char *key, *value;
+
+	for (size_t i = 0; (key = hwt_session_fact(r->session, i, &value)); i++)
+		if (!strcmp(key, name))
+			return value;
+	return "";
+}
+
+/* What the recorder of this capture needs so that fewer events are lost. */
+static void lost_hint(const struct run *r)
+{
+	static const struct { const char *format, *hint; } v[] = {
+		{ "perf.data", "perf record -m 16M, a larger buffer of events, or fewer events" },
+		{ "ctf", "lttng enable-channel --subbuf-size=4M --num-subbuf=8, or fewer events" },
+		{ "ftrace", "trace-cmd record -b 16384 (KiB for each CPU), or fewer events" },
+	};
+	struct hwt_capture_info info;
+
+	hwt_session_info(r->session, &info);
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++)
+		if (!strcmp(info.format, v[i].format)) {
+			out_fmt(&err_out, "try: %s\n", v[i].hint);
+			return;
+		}
+	if (strcmp(info.format, "native"))
+		hint_line(E_EVENTS_LOST);
+	else if (!strcmp(fact(r, "recorder"), "model"))
+		out_str(&err_out, "try: a narrower --from, or --no-kernel\n");
+	else
+		out_str(&err_out, "try: hwtrace record --size 32 (MiB for each CPU), fewer events, "
+			"or conditions for them (--filter)\n");
+}
 
 /* Prints the notes of one id from the @first on. */
 static void print_notes_of(struct run *r, size_t first)
@@ -398,7 +541,7 @@ static void print_notes_of(struct run *r, size_t first)
 	unsigned id = n->diag.id, shown = 0, more = 0;
 
 	for (size_t i = first; (n = hwt_session_note(r->session, i)); i++) {
-		if (n->diag.id != id || (n->severity == HWT_NOTE_INFO && !r->opts.verbose))
+		if (n->diag.id != id || minor(r, n))
 			continue;
 		if (shown < NOTES_SHOWN || r->opts.verbose) {
 			diag_line(&n->diag, n->diag.code, NULL, n->count);
@@ -414,7 +557,9 @@ static void print_notes_of(struct run *r, size_t first)
 		out_str(&err_out, " (-v shows all)");
 		out_nl(&err_out);
 	}
-	if (shown)
+	if (shown && id == E_EVENTS_LOST)
+		lost_hint(r);
+	else if (shown)
 		hint_line(id);
 }
 
@@ -435,41 +580,8 @@ static void kernel_note(const struct run *r)
 		"and boot that was traced\n");
 }
 
-/*
- * Which holes are judged: flow reads ahead of what is printed, and a selection leaves holes out, so
- * then those that were printed count.
- */
-enum judged { JUDGED_ALL, JUDGED_SELECTED, JUDGED_SHOWN };
-static enum judged judged(const struct run *r)
-{
-	bool prints = !r->opts.summary && (r->cmd->bit & (CMD_LIST | CMD_CALLS));
-
-	if (prints && (r->stopped || run_interrupted))
-		return JUDGED_SHOWN;
-	return prints && (r->opts.have_time || r->opts.ntids || r->opts.ncpus || r->naddrs) ?
-		JUDGED_SELECTED : JUDGED_ALL;
-}
-
-/* Whoever names code because a hint says so must hear if it is of no use. */
-static void elf_notes(struct run *r)
-{
-	const struct hwt_open_opts *o = &r->opts.open;
-
-	if (!r->show.code_holes || r->stopped || run_interrupted || judged(r) != JUDGED_ALL)
-		return;
-	for (size_t i = 0; i < o->nelfs; i++) {
-		if (run_elf_used(r, o->elfs[i].path))
-			continue;
-		out_str(&err_out, "hwtrace: --elf ");
-		out_safe(&err_out, o->elfs[i].path);
-		out_str(&err_out, " was not used: no recorded map has its build-id or name, and no "
-			"trace address lies in it\ntry: --elf FILE@ADDR with the address where it "
-			"was loaded; \"hwtrace info -v\" lists the maps\n");
-	}
-}
-
-/* True if the input is cut inside a declared length. */
-static bool print_notes(struct run *r)
+/* True if the input is cut inside a declared length. With @said, what is wrong is the command. */
+static bool print_notes(struct run *r, bool said)
 {
 	const struct hwt_note *n;
 	bool cut = false;
@@ -480,11 +592,13 @@ static bool print_notes(struct run *r)
 		cut = cut || n->severity == HWT_NOTE_CUT;
 		while (k < i && hwt_session_note(r->session, k)->diag.id != n->diag.id)
 			k++;
-		if (k == i && !r->opts.quiet)
+		if (k == i && !r->opts.quiet && !said)
 			print_notes_of(r, i);
 	}
-	if (!r->opts.quiet) {
-		elf_notes(r);
+	if (!r->opts.quiet && !said) {
+		if (r->show.code_holes && !r->stopped && !run_interrupted &&
+		    judged(r) == JUDGED_ALL)
+			run_elf_notes(r);
 		kernel_note(r);
 	}
 	out_flush(&err_out);
@@ -507,6 +621,21 @@ static bool too_lossy(const struct run *r)
 	return r->opts.have_max_loss && bad * 100000 > of * r->opts.max_loss;
 }
 
+/* Events of the kernel that the recorder lost: of the capture, or of what was shown of it. */
+static bool lost_events(const struct run *r)
+{
+	const struct hwt_note *n;
+
+	if (r->cmd->bit == CMD_PACKETS)
+		return false;
+	if (judged(r) != JUDGED_ALL)
+		return r->kernel_holes;
+	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++)
+		if (n->diag.id == E_EVENTS_LOST)
+			return true;
+	return r->kernel_holes;
+}
+
 /* In tenths of a percent, cut, so that 100.0 % means all. */
 static unsigned permille(uint64_t part, uint64_t all)
 {
@@ -516,6 +645,75 @@ static unsigned permille(uint64_t part, uint64_t all)
 static void percent(struct out *o, const char *what, unsigned pm)
 {
 	out_fmt(o, "%s %u.%u %%", what, pm / 10, pm % 10);
+}
+
+/*
+ * A capture of a software trace unit says so, and whose times it has if it went by single steps.
+ * One of ours that lost its description may be such a one.
+ */
+static void told_model(const struct run *r, struct out *e)
+{
+	struct hwt_capture_info info;
+
+	hwt_session_info(r->session, &info);
+	if (!strcmp(info.format, "native") && !*fact(r, "recorder"))
+		out_str(e, "; the recorder is not known, it may be simulation");
+	if (strcmp(fact(r, "recorder"), "model"))
+		return;
+	out_str(e, "; simulation, no trace hardware was involved");
+	if (!strncmp(fact(r, "method"), "single steps", 12))
+		out_str(e, ", times are those of the stepping");
+}
+
+/* Of the kernel's events in a timeline. */
+static void kernel_quality(const struct run *r, struct out *e)
+{
+	if (!(r->cmd->bit & CMD_TIMELINE))
+		return;
+	out_str(e, "; ");
+	out_count(e, r->kernel_events, "kernel event");
+	if (r->calls)
+		out_fmt(e, ", %llu of %llu system calls tied to their record",
+			(unsigned long long)r->anchors, (unsigned long long)r->calls);
+	if (r->switches)
+		out_fmt(e, ", %llu of %llu switches tied to their change of address space",
+			(unsigned long long)r->switched, (unsigned long long)r->switches);
+	if (r->commits)
+		out_fmt(e, ", %llu of %llu places where the kernel wrote a record tied to it",
+			(unsigned long long)r->committed, (unsigned long long)r->commits);
+	if (r->marks)
+		out_fmt(e, ", %llu of %llu marks tied to their record",
+			(unsigned long long)r->marked, (unsigned long long)r->marks);
+	if (r->dark) {
+		out_str(e, ", times by ");
+		out_count(e, r->dark, "record");
+		out_str(e, " written while no program ran");
+	}
+	if (r->contradictions) {
+		out_str(e, ", ");
+		out_count(e, r->contradictions, "contradiction");
+		out_str(e, " between trace and records");
+	}
+	if (!r->kernel_holes)
+		return;
+	out_str(e, ", ");
+	if (r->kernel_lost)
+		out_fmt(e, "at least %llu lost in ", (unsigned long long)r->kernel_lost);
+	else
+		out_str(e, "some lost in ");
+	out_count(e, r->kernel_holes, "place");
+}
+
+static void holes_line(const struct run *r, enum judged j)
+{
+	const struct hwt_flow_stats *s = &r->sum;
+	struct out *e = &err_out;
+
+	out_count(e, j == JUDGED_ALL ? s->gaps : r->show.holes, "hole");
+	out_str(e, " (");
+	out_count(e, j == JUDGED_ALL ? s->bytes_skipped : r->show.skipped, "byte");
+	out_fmt(e, " skipped, %llu lost)",
+		(unsigned long long)(j == JUDGED_ALL ? s->bytes_lost : r->show.lost));
 }
 
 static void quality_line(struct run *r)
@@ -529,9 +727,14 @@ static void quality_line(struct run *r)
 	if (r->stopped || run_interrupted)
 		out_fmt(e, "%s, %s ", run_interrupted ? "interrupted" : "stopped at --limit",
 			j == JUDGED_ALL ? "so far decoded with" : "shown until here:");
+	else if (!has_trace(r))
+		out_str(e, "no hardware trace");
+	else if (!s->bytes_in)
+		out_str(e, r->trace_unread ? "trace not read, " : "no trace bytes, ");
 	else {
 		percent(e, "decoded", permille(s->bytes_decoded, s->bytes_in));
-		out_fmt(e, " of %llu bytes, ", (unsigned long long)s->bytes_in);
+		out_fmt(e, " of %llu byte%s, ", (unsigned long long)s->bytes_in,
+			out_s(s->bytes_in));
 		if (s->bytes_blind) {
 			percent(e, "flow known for",
 				permille(s->bytes_decoded - s->bytes_blind, s->bytes_in));
@@ -539,12 +742,27 @@ static void quality_line(struct run *r)
 		}
 		out_str(e, j == JUDGED_ALL ? "" : "whatever is selected; shown: ");
 	}
-	out_count(e, j == JUDGED_ALL ? s->gaps : r->show.holes, "hole");
-	out_str(e, " (");
-	out_count(e, j == JUDGED_ALL ? s->bytes_skipped : r->show.skipped, "byte");
-	out_fmt(e, " skipped, %llu lost)",
-		(unsigned long long)(j == JUDGED_ALL ? s->bytes_lost : r->show.lost));
+	if (has_trace(r) || j != JUDGED_ALL)
+		holes_line(r, j);
+	kernel_quality(r, e);
+	told_model(r, e);
 	out_nl(e);
+	out_flush(e);
+}
+
+/* Most of it tells nothing for want of code: what does tell something. */
+static void blind_hint(const struct run *r)
+{
+	const struct hwt_flow_stats *s = &r->sum;
+	struct out *e = &err_out;
+
+	if (r->opts.quiet || !r->decoded || !r->show.code_holes || judged(r) != JUDGED_ALL ||
+	    permille(s->bytes_decoded - s->bytes_blind, s->bytes_in) >= 500)
+		return;
+	out_str(e, "try: hwtrace info ");
+	out_safe(e, r->opts.args[0]);
+	out_str(e, ", which lists the code that is missing; hwtrace timeline --filter '*' FILE has "
+		"the kernel's events alone\n");
 	out_flush(e);
 }
 
@@ -574,19 +792,25 @@ int run_finish(struct run *r, int rc)
 		jsonl_fini(&r->json);
 	end_output(r);
 	if (r->session) {
-		cut = print_notes(r);
+		cut = print_notes(r, rc == EXIT_USAGE && !r->opts.verbose);
 		quality_line(r);
+		blind_hint(r);
 		if (run_interrupted)
 			rc = EXIT_INTERRUPTED;
 		else if (rc != EXIT_USAGE && (cut || r->failed))
 			rc = r->failed ? r->failed : EXIT_INPUT;
-		else if (rc != EXIT_USAGE && r->decoded && too_lossy(r))
+		else if (rc != EXIT_USAGE && ((r->decoded && too_lossy(r)) ||
+					      (r->opts.strict && lost_events(r))))
 			rc = EXIT_LOSS;
 		show_fini(&r->show);
 	} else if (!rc) {
 		rc = r->failed;
 	}
 	hwt_session_close(r->session);
+	if (r->closing && !r->opts.quiet && !rc)
+		say(r->closing_hint, "%s", r->closing);
+	free(r->closing);
+	free(r->closing_hint);
 	free(r->addrs);
 	opt_free(&r->opts);
 	return rc;

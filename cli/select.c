@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What --cpu, --tid, --time and --sym mean in this capture. An id that it lacks is an error. */
+/* What --cpu, --tid, --pid, --time and --sym mean. An id that the capture lacks is an error. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -52,30 +52,84 @@ static void ids_add(struct ids *s, int32_t id)
 	s->n++;
 }
 
-/* CPUs, or threads and processes, that kernel-side events name. */
-static void event_ids(struct run *r, struct ids *s, bool cpus)
+/* What is looked for: CPUs; threads and processes; or the threads of some processes. */
+struct look {
+	bool cpus;
+	const int32_t *pids;	/* NULL: every process */
+	size_t npids;
+	struct ids ids;		/* CPUs or tasks; of @pids, their threads */
+	struct ids owners;	/* with @pids: processes */
+};
+
+static void look_task(struct look *l, int32_t pid, int32_t tid)
 {
+	if (!l->pids) {
+		ids_add(&l->ids, pid);
+		ids_add(&l->ids, tid);
+		return;
+	}
+	ids_add(&l->owners, pid);
+	for (size_t i = 0; i < l->npids; i++)
+		if (l->pids[i] == pid)
+			ids_add(&l->ids, tid);
+}
+
+/* The threads of a switch. */
+static void look_switch(struct run *r, struct look *l, const struct hwt_event *ev)
+{
+	static const char *const names[2][2] = { { "prev_pid", "prev_tid" },
+						 { "next_pid", "next_tid" } };
+	struct hwt_abi_value pid, tid;
+
+	if (ev->type == HWT_EV_SCHED_SWITCH) {
+		look_task(l, ev->u.sched.prev_pid, ev->u.sched.prev_tid);
+		look_task(l, ev->u.sched.next_pid, ev->u.sched.next_tid);
+	}
+	if (ev->type != HWT_EV_RECORD || strcmp(hwt_kernel_name(r->session, ev), "sched.switch"))
+		return;
+	for (int i = 0; i < 2; i++)
+		if (hwt_kernel_field(r->session, ev, names[i][1], &tid))
+			look_task(l, hwt_kernel_field(r->session, ev, names[i][0], &pid) ?
+				  (int32_t)pid.u : HWT_NONE, (int32_t)tid.u);
+}
+
+/*
+ * What kernel-side events name; without hardware trace as virtual events, which tell who ran.
+ */
+static void look_events(struct run *r, struct look *l)
+{
+	bool kernel = !hwt_session_bufs(r->session);
 	struct hwt_event ev[256];
 	struct hwt_stream *st;
 	int n;
 
-	if (hwt_session_events(r->session, &st, NULL) < 0)
+	if ((kernel ? hwt_session_kernel(r->session, &st, NULL) :
+	     hwt_session_events(r->session, &st, NULL)) < 0)
 		return;
 	while (!run_interrupted && (n = hwt_stream_next(st, ev, 256)) > 0) {
 		for (int i = 0; i < n; i++) {
-			if (cpus) {
-				ids_add(s, ev[i].cpu);
+			if (l->cpus) {
+				ids_add(&l->ids, ev[i].cpu);
 				continue;
 			}
-			ids_add(s, ev[i].pid);
-			ids_add(s, ev[i].tid);
-			if (ev[i].type != HWT_EV_SCHED_SWITCH)
-				continue;
-			ids_add(s, ev[i].u.sched.prev_tid);
-			ids_add(s, ev[i].u.sched.next_tid);
+			look_task(l, ev[i].pid, ev[i].tid);
+			if (kernel || ev[i].type == HWT_EV_SCHED_SWITCH)
+				look_switch(r, l, &ev[i]);
 		}
 	}
 	hwt_stream_close(st);
+}
+
+/* What is known without a look at events. */
+static void look_tasks(struct run *r, struct look *l)
+{
+	struct hwt_buf_info b;
+	int32_t pid, tid;
+
+	for (size_t i = 0; !hwt_session_buf(r->session, i, &b); i++)
+		look_task(l, b.pid, b.tid);
+	for (size_t i = 0; hwt_session_task(r->session, i, &pid, &tid); i++)
+		look_task(l, pid, tid);
 }
 
 static bool all_in(const struct ids *s, const int32_t *v, size_t n, int32_t *missing)
@@ -121,83 +175,115 @@ static int check_cpus(struct run *r)
 	const struct opts *o = &r->opts;
 	struct hwt_buf_info b;
 	struct hwt_src_info src;
-	struct ids s = { 0 };
-	bool shared = false;
+	struct look l = { .cpus = true };
+	bool shared = !hwt_session_bufs(r->session);
 	int32_t id = 0;
 	int rc = 0;
 
 	for (size_t i = 0; !hwt_session_buf(r->session, i, &b); i++) {
-		ids_add(&s, b.cpu);
+		ids_add(&l.ids, b.cpu);
 		/* the buffer of a thread holds what it did on any CPU */
 		shared = shared || (b.cpu == HWT_NONE && b.tid != HWT_NONE);
 		for (size_t k = 0; hwt_session_src(r->session, i, k, &src); k++)
-			ids_add(&s, src.cpu);
+			ids_add(&l.ids, src.cpu);
 	}
-	if (!all_in(&s, o->cpus, o->ncpus, &id) && shared)
-		event_ids(r, &s, true);
-	if (!all_in(&s, o->cpus, o->ncpus, &id))
-		rc = not_there(&s, "CPU", "--cpu", id);
-	free(s.v);
+	if (!all_in(&l.ids, o->cpus, o->ncpus, &id) && shared)
+		look_events(r, &l);
+	if (!all_in(&l.ids, o->cpus, o->ncpus, &id))
+		rc = not_there(&l.ids, "CPU", "--cpu", id);
+	free(l.ids.v);
 	return rc;
 }
 
 static int check_tids(struct run *r)
 {
 	const struct opts *o = &r->opts;
-	struct hwt_buf_info b;
-	struct ids s = { 0 };
-	int32_t pid, tid, id = 0;
+	struct look l = { 0 };
+	int32_t id = 0;
 	int rc = 0;
 
-	for (size_t i = 0; !hwt_session_buf(r->session, i, &b); i++) {
-		ids_add(&s, b.pid);
-		ids_add(&s, b.tid);
-	}
-	for (size_t i = 0; hwt_session_task(r->session, i, &pid, &tid); i++) {
-		ids_add(&s, pid);
-		ids_add(&s, tid);
-	}
-	if (!all_in(&s, o->tids, o->ntids, &id))
-		event_ids(r, &s, false);
-	if (!all_in(&s, o->tids, o->ntids, &id))
-		rc = not_there(&s, "thread", "--tid", id);
-	free(s.v);
+	look_tasks(r, &l);
+	if (!all_in(&l.ids, o->tids, o->ntids, &id))
+		look_events(r, &l);
+	if (!all_in(&l.ids, o->tids, o->ntids, &id))
+		rc = not_there(&l.ids, "thread", "--tid", id);
+	free(l.ids.v);
 	return rc;
 }
 
-/* Latest instant of the capture, for windows in percent; HWT_TIME_UNKNOWN if nothing has a time. */
-static uint64_t last_time(struct run *r)
+/* --pid means --tid of all its threads. */
+static int resolve_pids(struct run *r)
+{
+	struct opts *o = &r->opts;
+	struct look l = { .pids = o->pids, .npids = o->npids };
+	int32_t id = 0, *v;
+	int rc = 0;
+
+	look_tasks(r, &l);
+	look_events(r, &l);
+	if (!all_in(&l.owners, o->pids, o->npids, &id)) {
+		rc = not_there(&l.owners, "process", "--pid", id);
+		goto out;
+	}
+	/* also where the thread is not known */
+	for (size_t i = 0; i < o->npids; i++)
+		ids_add(&l.ids, o->pids[i]);
+	v = l.ids.nomem ? NULL : realloc(o->tids, (o->ntids + l.ids.n) * sizeof(*v));
+	if (!v) {
+		say(NULL, "out of memory");
+		rc = EXIT_INPUT;
+		goto out;
+	}
+	memcpy(v + o->ntids, l.ids.v, l.ids.n * sizeof(*v));
+	o->tids = v;
+	o->ntids += l.ids.n;
+out:
+	free(l.ids.v);
+	free(l.owners.v);
+	return rc;
+}
+
+/* Widens [*@lo, *@hi] by the times in a stream; switches are the kernel's and may lie outside. */
+static void span_of(struct hwt_stream *st, uint64_t *lo, uint64_t *hi)
+{
+	struct hwt_event ev[256];
+	int n;
+
+	while (!run_interrupted && (n = hwt_stream_next(st, ev, 256)) > 0) {
+		for (int k = 0; k < n; k++) {
+			if (ev[k].clock != HWT_CLOCK_BASE || ev[k].time == HWT_TIME_UNKNOWN ||
+			    ev[k].type == HWT_EV_SCHED_SWITCH)
+				continue;
+			*lo = ev[k].time < *lo ? ev[k].time : *lo;
+			*hi = ev[k].time > *hi ? ev[k].time : *hi;
+		}
+	}
+	hwt_stream_close(st);
+}
+
+/*
+ * First and last instant of the trace, for windows in percent: a recording may be much longer.
+ * Of the recording if no trace has a time; @lo > @hi if nothing has one.
+ */
+static void trace_span(struct run *r, uint64_t *lo, uint64_t *hi)
 {
 	const struct hwt_interest want = { .level = HWT_LEVEL_CALLS,
 		.time_hi = HWT_TIME_UNKNOWN };
 	struct hwt_stream *st;
-	struct hwt_event ev[256];
-	struct hwt_diag diag;
-	uint64_t last = 0;
-	bool any = false;
 
-	for (size_t i = 0; i <= hwt_session_bufs(r->session); i++) {
-		int n, rc = i ? hwt_session_flow(r->session, i - 1, &want, &st, &diag) :
-			hwt_session_events(r->session, &st, &diag);
-
-		if (rc < 0)
-			continue;
-		while (!run_interrupted && (n = hwt_stream_next(st, ev, 256)) > 0)
-			for (int k = 0; k < n; k++)
-				if (ev[k].clock == HWT_CLOCK_BASE &&
-				    ev[k].time != HWT_TIME_UNKNOWN && ev[k].time >= last) {
-					last = ev[k].time;
-					any = true;
-				}
-		hwt_stream_close(st);
-	}
-	return any ? last : HWT_TIME_UNKNOWN;
+	*lo = HWT_TIME_UNKNOWN;
+	*hi = 0;
+	for (size_t i = 0; i < hwt_session_bufs(r->session); i++)
+		if (hwt_session_flow(r->session, i, &want, &st, NULL) >= 0)
+			span_of(st, lo, hi);
+	if (*lo > *hi && hwt_session_events(r->session, &st, NULL) >= 0)
+		span_of(st, lo, hi);
 }
 
 static int resolve_time(struct run *r)
 {
 	struct opt_time t[2] = { r->opts.lo, r->opts.hi };
-	uint64_t start = r->show.time_start, end = 0, *out[2] = { &r->time_lo, &r->time_hi };
+	uint64_t start = 0, end = 0, *out[2] = { &r->time_lo, &r->time_hi };
 	struct hwt_capture_info info;
 
 	r->time_lo = 0;
@@ -210,13 +296,16 @@ static int resolve_time(struct run *r)
 		return EXIT_USAGE;
 	}
 	if (t[0].kind == OPT_TIME_PERCENT || t[1].kind == OPT_TIME_PERCENT) {
-		end = last_time(r);
-		if (end == HWT_TIME_UNKNOWN || end < start)
-			end = start;
+		trace_span(r, &start, &end);
+		if (start > end)
+			start = end = info.time_start;
 	}
 	for (int i = 0; i < 2; i++) {
 		uint64_t zero = r->show.zero;
 
+		/* all of it, whatever has a time beside the trace */
+		if (t[i].kind == OPT_TIME_PERCENT && t[i].v == (i ? 100000 : 0))
+			continue;
 		if (t[i].kind == OPT_TIME_PERCENT)
 			*out[i] = start + (uint64_t)((unsigned __int128)(end - start) * t[i].v /
 						     100000);
@@ -274,6 +363,8 @@ int run_select(struct run *r)
 		    "--ns has no effect: no clock here is known in nanoseconds");
 	if (!rc && r->opts.ntids)
 		rc = check_tids(r);
+	if (!rc && r->opts.npids)
+		rc = resolve_pids(r);
 	if (!rc)
 		rc = resolve_time(r);
 	return rc ? rc : resolve_syms(r);
@@ -300,7 +391,7 @@ static bool ran_in(struct run *r, const struct hwt_addr_range *v, size_t n)
 	return found;
 }
 
-bool run_elf_used(struct run *r, const char *path)
+static bool elf_used(struct run *r, const char *path)
 {
 	const struct hwt_image *img = hwt_session_image(r->session);
 	struct hwt_addr_range v[16];
@@ -315,4 +406,26 @@ bool run_elf_used(struct run *r, const char *path)
 		v[n++] = (struct hwt_addr_range){ m.addr, m.addr + (m.size - 1) };
 	}
 	return n && ran_in(r, v, n);
+}
+
+/* The library has said already why it does not use @path. */
+static bool refused(const struct run *r, const char *path)
+{
+	const struct hwt_note *n;
+
+	for (size_t i = 0; (n = hwt_session_note(r->session, i)); i++)
+		if ((n->diag.id == 91 || n->diag.id == 102) && !strcmp(n->diag.file, path))
+			return true;
+	return false;
+}
+
+void run_elf_notes(struct run *r)
+{
+	const struct hwt_open_opts *o = &r->opts.open;
+
+	for (size_t i = 0; i < o->nelfs; i++)
+		if (!refused(r, o->elfs[i].path) && !elf_used(r, o->elfs[i].path))
+			say(hwt_error_info(102)->hint, "--elf %s was not used: no recorded map "
+			    "has its build-id or name, and no trace address lies in it [E102]",
+			    o->elfs[i].path);
 }

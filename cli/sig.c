@@ -8,7 +8,7 @@
 
 #include "cli.h"
 
-volatile sig_atomic_t run_interrupted, run_has_output;
+volatile sig_atomic_t run_interrupted, run_has_output, run_snapshots;
 
 static struct run *running;
 
@@ -18,6 +18,22 @@ static void on_signal(int sig)
 	if (!run_has_output)
 		_exit(EXIT_INTERRUPTED);
 	run_interrupted = 1;
+}
+
+static void on_ignored(int sig)
+{
+}
+
+/*
+ * The call that the signal is about fails instead, and its error is told. A handler, as what is
+ * ignored would be so in a program that we execute, too.
+ */
+static void ignore(int sig)
+{
+	struct sigaction sa = { .sa_handler = on_ignored, .sa_flags = SA_RESTART }, old;
+
+	if (!sigaction(sig, NULL, &old) && old.sa_handler != SIG_IGN)
+		sigaction(sig, &sa, NULL);
 }
 
 /* Path of the mapping that @addr lies in, in @line; NULL if there is none. */
@@ -69,6 +85,23 @@ static void on_bus(int sig, siginfo_t *si, void *context)
 	_exit(EXIT_INPUT);
 }
 
+/*
+ * A recorder that dies while it steps takes a process that is not its own with it: the trap flag
+ * stays set. So each of these asks for the end, as often as it comes; timeout(1) and a terminal
+ * send the same one twice. What nohup(1) and shells have ignored stays so.
+ */
+void sig_record(void (*handler)(int))
+{
+	struct sigaction sa = { .sa_handler = handler ? handler : on_signal }, old;
+	static const int quiet[] = { SIGHUP, SIGQUIT };
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	for (size_t i = 0; i < sizeof(quiet) / sizeof(quiet[0]); i++)
+		if (!sigaction(quiet[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(quiet[i], &sa, NULL);
+}
+
 void sig_init(struct run *r)
 {
 	/* the second one ends the program at once */
@@ -80,4 +113,17 @@ void sig_init(struct run *r)
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGBUS, &bus, NULL);
 	signal(SIGPIPE, SIG_DFL);	/* a closed pipe ends the program quietly */
+	ignore(SIGXFSZ);
+}
+
+static void on_snapshot(int sig)
+{
+	run_snapshots = (run_snapshots + 1) & 0x7fff;
+}
+
+void sig_snapshots(void)
+{
+	struct sigaction sa = { .sa_handler = on_snapshot, .sa_flags = SA_RESTART };
+
+	sigaction(SIGUSR2, &sa, NULL);
 }

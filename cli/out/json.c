@@ -2,6 +2,8 @@
 /* JSON lines, schema version 1: see hwtrace-jsonl(5). A member is never renamed or retyped. */
 #include "show.h"
 
+#include <hwtrace/uapi.h>
+
 void jsonl_init(struct jsonl *j, struct out *o, bool array)
 {
 	*j = (struct jsonl){ .o = o, .array = array };
@@ -112,6 +114,17 @@ static void jsonl_instant(struct jsonl *j, const struct show *v, uint64_t t, uns
 		out_udec(j->o, t);
 }
 
+void jsonl_length(struct jsonl *j, const char *key, struct hwt_interval v)
+{
+	if (v.lo == HWT_TIME_UNKNOWN)
+		return;
+	jsonl_key(j, key);
+	out_fmt(j->o, "{\"lo\":%llu", (unsigned long long)v.lo);
+	if (v.hi != HWT_TIME_UNKNOWN)
+		out_fmt(j->o, ",\"hi\":%llu", (unsigned long long)v.hi);
+	out_ch(j->o, '}');
+}
+
 void jsonl_interval(struct jsonl *j, const char *key, const struct show *v, uint64_t time,
 		   uint32_t span, unsigned clock)
 {
@@ -135,7 +148,7 @@ static void jsonl_time(struct jsonl *j, const struct show *v, const struct hwt_e
 		return;
 	jsonl_interval(j, base ? "time" : "ticks", v, ev->time, ev->span, ev->clock);
 	if (!base)
-		jsonl_str(j, "clock", ev->clock == HWT_CLOCK_TSC ? "tsc" : "coresight");
+		jsonl_str(j, "clock", hwt_clock_name(ev->clock));
 }
 
 void jsonl_common(struct jsonl *j, const struct show *v, const struct hwt_event *ev)
@@ -284,10 +297,73 @@ static void jsonl_mark(struct jsonl *j, const struct hwt_event *ev)
 	jsonl_id(j, ev->u.mark.trace_id);
 }
 
+static void jsonl_value(struct jsonl *j, const struct hwt_abi_field *f,
+			const struct hwt_abi_value *x)
+{
+	char text[HWT_TEXT_MAX + 1];
+	size_t n = x->n < HWT_TEXT_MAX ? x->n : HWT_TEXT_MAX;
+
+	switch (f->type) {
+	case HWT_ABI_u32: case HWT_ABI_u64:
+		jsonl_u64(j, f->name, x->u);
+		break;
+	case HWT_ABI_x32: case HWT_ABI_x64:
+		jsonl_hex(j, f->name, x->u);
+		break;
+	case HWT_ABI_s32: case HWT_ABI_s64: case HWT_ABI_pid:
+		jsonl_dec(j, f->name, (int64_t)x->u);
+		break;
+	case HWT_ABI_name16: case HWT_ABI_text:
+		memcpy(text, x->p, n);
+		text[n] = 0;
+		jsonl_str(j, f->name, text);
+		break;
+	default:
+		jsonl_key(j, f->name);
+		out_ch(j->o, '"');
+		out_bytes(j->o, (const uint8_t *)x->p, n);
+		out_ch(j->o, '"');
+	}
+}
+
+/* Fields as text, and of virtual events also each by itself, those that are known. */
+static void jsonl_kernel(struct jsonl *j, struct show *v, const struct hwt_event *ev)
+{
+	const struct hwt_abi_field *f;
+	const struct hwt_abi_event *e;
+	struct hwt_abi_value x;
+	char text[1024];
+	unsigned n = 0;
+
+	jsonl_u64(j, "number", ev->u.rec.number);
+	jsonl_str(j, "name", hwt_kernel_name(v->session, ev));
+	jsonl_known(j, "call", hwt_kernel_call(v->session, ev));
+	if (hwt_kernel_text(v->session, ev, text, sizeof(text)))
+		jsonl_str(j, "fields", text);
+	if (hwt_kernel_args(v->session, ev, text, sizeof(text)))
+		jsonl_str(j, "args", text);
+	if (ev->u.rec.id >= HWT_ID_DIRTY ||
+	    hwt_abi_record(&e, ev->u.rec.data, ev->u.rec.size) <= 0 || !e)
+		return;
+	jsonl_key(j, "values");
+	out_ch(j->o, '{');
+	j->member = false;
+	f = e->fields(&n);
+	for (unsigned i = 0; i < n; i++)
+		if (hwt_abi_value(&x, &f[i], ev->u.rec.data))
+			jsonl_value(j, &f[i], &x);
+	out_ch(j->o, '}');
+	j->member = true;
+}
+
 static void jsonl_record(struct jsonl *j, struct show *v, const struct hwt_event *ev)
 {
 	char text[1024];
 
+	if (ev->u.rec.number) {
+		jsonl_kernel(j, v, ev);
+		return;
+	}
 	jsonl_str(j, "name", hwt_event_name(v->session, ev));
 	if (hwt_event_text(v->session, ev, text, sizeof(text)))
 		jsonl_str(j, "fields", text);
@@ -299,8 +375,8 @@ static void jsonl_sched(struct jsonl *j, struct show *v, const struct hwt_event 
 		jsonl_dec(j, "prev_tid", ev->u.sched.prev_tid);
 	if (ev->u.sched.next_tid != HWT_NONE)
 		jsonl_dec(j, "next_tid", ev->u.sched.next_tid);
-	jsonl_known(j, "prev_comm", hwt_session_comm(v->session, ev->u.sched.prev_tid));
-	jsonl_known(j, "next_comm", hwt_session_comm(v->session, ev->u.sched.next_tid));
+	jsonl_known(j, "prev_comm", show_comm(v, ev, ev->u.sched.prev_tid));
+	jsonl_known(j, "next_comm", show_comm(v, ev, ev->u.sched.next_tid));
 	jsonl_bool(j, "preempt", ev->flags & HWT_F_PREEMPT);
 }
 
@@ -372,6 +448,8 @@ void jsonl_event(struct jsonl *j, struct show *v, const struct hwt_event *ev)
 {
 	jsonl_open(j, show_type(v, ev));
 	jsonl_common(j, v, ev);
+	if (j->certain)
+		jsonl_bool(j, "certain", j->certain == 2);
 	jsonl_body(j, v, ev);
 	jsonl_close(j);
 }

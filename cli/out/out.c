@@ -262,8 +262,7 @@ void out_count(struct out *o, uint64_t n, const char *what)
 	out_udec(o, n);
 	out_ch(o, ' ');
 	out_str(o, what);
-	if (n != 1)
-		out_ch(o, 's');
+	out_str(o, out_s(n));
 }
 
 void out_group(struct out *o, uint64_t v)
@@ -303,6 +302,39 @@ void out_span(struct out *o, uint64_t ns)
 		scaled(o, ns, 1000000, "ms");
 	else
 		scaled(o, ns, 1000000000, "s");
+}
+
+/* Both ends with as many decimals as it takes to tell one from the other. */
+void out_spans(struct out *o, uint64_t lo, uint64_t hi)
+{
+	out_spans_sep(o, lo, hi, " to ");
+}
+
+void out_spans_sep(struct out *o, uint64_t first, uint64_t second, const char *sep)
+{
+	uint64_t lo = first < second ? first : second, hi = first < second ? second : first;
+	static const struct { uint64_t ns; const char *name; } units[] = {
+		{ 1000000000, "s" }, { 1000000, "ms" }, { 1000, "us" },
+	};
+	const uint64_t ends[] = { first, second };
+	unsigned u = lo >= 1000000000 ? 0 : lo >= 1000000 ? 1 : 2, digits = 0;
+	uint64_t unit = units[u].ns, step;
+
+	step = unit / (lo < 10 * unit ? 100 : lo < 100 * unit ? 10 : 1);
+	if (lo >= hi || lo < 1000 || lo / step != hi / step) {
+		out_span(o, first);
+		out_str(o, sep);
+		out_span(o, second);
+		return;
+	}
+	while (lo / step == hi / step)
+		step /= 10;
+	for (uint64_t n = step; n < unit; n *= 10)
+		digits++;
+	for (unsigned i = 0; i < 2; i++)
+		out_fmt(o, "%s%llu.%0*llu %s", i ? sep : "",
+			(unsigned long long)(ends[i] / unit), (int)digits,
+			(unsigned long long)(ends[i] % unit / step), units[u].name);
 }
 
 void out_size(struct out *o, uint64_t bytes)

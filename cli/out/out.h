@@ -47,12 +47,18 @@ void out_style(struct out *o, enum out_style s);
 void out_safe(struct out *o, const char *s);
 /* A JSON string with its quotes; bytes that are no UTF-8 become U+FFFD. */
 void out_json_str(struct out *o, const char *s);
-/* "1 hole", "2 holes" */
+/* What stands behind "hole" if there are @n: "1 hole", "2 holes"; and both. */
+static inline const char *out_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
 void out_count(struct out *o, uint64_t n, const char *what);
 /* 12345678 as "12 345 678". */
 void out_group(struct out *o, uint64_t v);
 /* A length of time, "1.25 us", and a size, "3.4 MB". */
 void out_span(struct out *o, uint64_t ns);
+void out_spans(struct out *o, uint64_t lo, uint64_t hi);	/* "1.352 s to 1.354 s" */
+void out_spans_sep(struct out *o, uint64_t first, uint64_t second, const char *sep);
 void out_size(struct out *o, uint64_t bytes);
 
 static inline void out_mem(struct out *o, const void *p, size_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Events as lines of text. */
+/* Events as lines of text. Longer than other files: one line format for each kind of event. */
 #include "show.h"
 
 #include <stdio.h>
@@ -28,6 +28,28 @@ struct hwt_where show_where(const struct hwt_event *ev)
 		.pid = ev->pid,
 		.time = ev->clock == HWT_CLOCK_BASE ? ev->time : HWT_TIME_UNKNOWN,
 	};
+}
+
+/* Each CPU has an idle thread of its own, and all of them are task 0: "swapper/3". */
+static const char *idle_comm(struct show *v, const char *comm, int32_t cpu)
+{
+	const char *slash = strchr(comm, '/');
+
+	if (!slash)
+		return comm;
+	if (cpu == HWT_NONE)
+		snprintf(v->idle, sizeof(v->idle), "%.*s", (int)(slash - comm), comm);
+	else
+		snprintf(v->idle, sizeof(v->idle), "%.*s/%d", (int)(slash - comm), comm, cpu);
+	return v->idle;
+}
+
+const char *show_comm(struct show *v, const struct hwt_event *ev, int32_t tid)
+{
+	const char *comm = hwt_session_comm_at(v->session, tid, ev ? show_where(ev).time :
+					       HWT_TIME_UNKNOWN);
+
+	return tid ? comm : idle_comm(v, comm, ev ? ev->cpu : HWT_NONE);
 }
 
 static unsigned slot(uint64_t addr)
@@ -129,26 +151,38 @@ static void find_tick_zero(struct show *v)
 		v->tick_zero = 0;
 }
 
+/* A counter of the trace hardware's; the others are clocks of a kernel, which count ns. */
+static bool is_counter(unsigned clock)
+{
+	return clock < HWT_CLOCK_PERF;
+}
+
+static const char *clock_unit(unsigned clock)
+{
+	return clock == HWT_CLOCK_CS ? "cs" : hwt_clock_name(clock);
+}
+
 /* "+1240 cs": ticks since the first timestamp of the capture; another core may be earlier. */
 static void time_ticks(struct show *v, const struct hwt_event *ev)
 {
 	char buf[24], *end = buf + sizeof(buf), *p = end;
-	uint64_t t;
+	uint64_t t, zero;
 	bool early;
 
 	if (v->tick_zero == HWT_TIME_UNKNOWN)
 		find_tick_zero(v);
-	early = ev->time < v->tick_zero;
-	t = early ? v->tick_zero - ev->time : ev->time - v->tick_zero;
+	zero = is_counter(ev->clock) ? v->tick_zero : 0;
+	early = ev->time < zero;
+	t = early ? zero - ev->time : ev->time - zero;
 	do
 		*--p = (char)('0' + t % 10);
 	while (t /= 10);
-	if (early || v->tick_zero)
+	if (early || zero)
 		*--p = early ? '-' : '+';
 	while (end - p < 12)
 		*--p = ' ';
 	out_mem(v->o, p, (size_t)(end - p));
-	out_str(v->o, ev->clock == HWT_CLOCK_TSC ? " tsc" : " cs");
+	out_fmt(v->o, " %s", clock_unit(ev->clock));
 }
 
 /* An instant is an interval: its earliest end and, where it is not a point, how long it is. */
@@ -186,10 +220,19 @@ static void show_time(struct show *v, const struct hwt_event *ev)
 /* Before the first line whose time is no time. */
 static void tell_ticks(struct show *v, unsigned clock)
 {
-	v->told_ticks = true;
-	out_fmt(v->o, "== times in %s are ticks of the %s; their frequency is not known\n",
-		clock == HWT_CLOCK_TSC ? "tsc" : "cs",
-		clock == HWT_CLOCK_TSC ? "time stamp counter" : "CoreSight timestamp");
+	static const char *const names[HWT_CLOCK_PERF] = {
+		[HWT_CLOCK_BASE] = "", [HWT_CLOCK_TSC] = "time stamp counter",
+		[HWT_CLOCK_CS] = "CoreSight timestamp", [HWT_CLOCK_CNTVCT] = "virtual counter",
+		[HWT_CLOCK_CYC] = "cycle counter",
+	};
+
+	v->told_ticks |= 1u << clock;
+	if (is_counter(clock))
+		out_fmt(v->o, "== times in %s are ticks of the %s; their frequency is not known\n",
+			clock_unit(clock), names[clock]);
+	else
+		out_fmt(v->o, "== times in %s are of that clock; they have no place among the "
+			"others\n", clock_unit(clock));
 	v->o->line = v->o->flushed + v->o->n;
 }
 
@@ -198,10 +241,11 @@ void show_head(struct show *v, const struct hwt_event *ev)
 	struct out *o = v->o;
 	const char *comm;
 
-	if (ev->clock != HWT_CLOCK_BASE && ev->time != HWT_TIME_UNKNOWN && !v->told_ticks)
+	if (ev->clock != HWT_CLOCK_BASE && ev->time != HWT_TIME_UNKNOWN &&
+	    !(v->told_ticks >> ev->clock & 1))
 		tell_ticks(v, ev->clock);
 	show_time(v, ev);
-	out_tab(o, 22);
+	out_tab(o, 24);		/* a length of up to 10 ms, as steps take, fits before it */
 	if (ev->cpu == HWT_NONE) {
 		out_ch(o, '-');
 	} else {
@@ -209,12 +253,12 @@ void show_head(struct show *v, const struct hwt_event *ev)
 		out_dec(o, ev->cpu);
 		out_ch(o, ']');
 	}
-	out_tab(o, 28);
+	out_tab(o, 30);
 	if (ev->tid == HWT_NONE) {
 		out_ch(o, '-');
 	} else {
 		out_dec(o, ev->tid);
-		comm = hwt_session_comm(v->session, ev->tid);
+		comm = show_comm(v, ev, ev->tid);
 		if (*comm) {
 			out_ch(o, '/');
 			out_safe(o, comm);
@@ -334,9 +378,11 @@ const char *show_type(const struct show *v, const struct hwt_event *ev)
 		[HWT_EV_FREQ] = "freq", [HWT_EV_POWER] = "power",
 		[HWT_EV_TRIGGER] = "trigger", [HWT_EV_SCHED_SWITCH] = "sched.switch",
 		[HWT_EV_MAP] = "map", [HWT_EV_TASK] = "task", [HWT_EV_CLOCK_SYNC] = "clock.sync",
-		[HWT_EV_RECORD] = "record",
+		[HWT_EV_RECORD] = "record", [HWT_EV_FRAME] = "frame",
 	};
 
+	if (ev->type == HWT_EV_RECORD && ev->u.rec.number)
+		return "kernel";
 	return ev->type < HWT_EV_TYPES ? names[ev->type] : "unknown";
 }
 
@@ -405,8 +451,15 @@ void show_gap(struct show *v, const struct hwt_event *ev)
 		out_count(o, (uint64_t)ev->u.gap.code, "place");
 		out_str(o, " from");
 	} else if (ev->u.gap.code && cause != HWT_GAP_RESERVED) {
+		const char *words = hwt_gap_code_text(v->session, ev);
+
 		out_str(o, ", code ");
 		out_dec(o, ev->u.gap.code);
+		if (words) {
+			out_str(o, " (");
+			out_safe(o, words);
+			out_ch(o, ')');
+		}
 	}
 	if (ev->off != HWT_NO_OFF) {
 		bool from = cause == HWT_GAP_RESERVED && ev->u.gap.code > 1;
@@ -425,9 +478,9 @@ static void two(struct show *v, const struct hwt_event *ev, uint64_t from, uint6
 	show_addr(v, ev, to);
 }
 
-static void task(struct show *v, int32_t tid)
+static void task(struct show *v, const struct hwt_event *ev, int32_t tid)
 {
-	const char *comm = hwt_session_comm(v->session, tid);
+	const char *comm = show_comm(v, ev, tid);
 
 	if (tid == HWT_NONE) {
 		out_ch(v->o, '?');
@@ -440,14 +493,69 @@ static void task(struct show *v, int32_t tid)
 	}
 }
 
+/* Fields; of a system call its arguments by their names, and what the recording has beside them. */
+static size_t fields(struct show *v, const struct hwt_event *ev, bool call, char *buf, size_t size)
+{
+	size_t n = call ? hwt_kernel_args(v->session, ev, buf, size) : 0;
+	char all[512], *more;
+
+	if (!n || n + 1 >= size)
+		return n ? n : hwt_kernel_text(v->session, ev, buf, size);
+	hwt_kernel_text(v->session, ev, all, sizeof(all));
+	more = strstr(all, " ctx.");
+	if (more)
+		snprintf(buf + n, size - n, "%s", more);
+	return n;
+}
+
+/* A container's own record by the name that timeline has for it: virtual, or dirty. */
+static const char *show_own_name(struct show *v, const struct hwt_event *ev)
+{
+	const char *own = hwt_event_name(v->session, ev);
+
+	if (own != v->own) {
+		v->own = own;
+		v->own_virtual = hwt_kernel_name_of(own);
+	}
+	return v->own_virtual ? v->own_virtual : own;
+}
+
 static void record(struct show *v, const struct hwt_event *ev)
 {
+	const char *call = NULL;
+	struct hwt_abi_value ip;
+	struct hwt_symbol sym;
+	struct hwt_where w;
 	char text[512];
+	size_t n;
 
-	out_safe(v->o, hwt_event_name(v->session, ev));
-	if (hwt_event_text(v->session, ev, text, sizeof(text))) {
-		out_str(v->o, ": ");
+	if (ev->u.rec.number) {
+		out_ch(v->o, '#');
+		out_udec(v->o, ev->u.rec.number);
+		out_ch(v->o, ' ');
+		out_style(v->o, OUT_GREEN);
+		out_safe(v->o, hwt_kernel_name(v->session, ev));
+		out_style(v->o, OUT_PLAIN);
+		call = hwt_kernel_call(v->session, ev);
+		n = fields(v, ev, call, text, sizeof(text));
+	} else {
+		out_style(v->o, OUT_GREEN);
+		out_safe(v->o, show_own_name(v, ev));
+		out_style(v->o, OUT_PLAIN);
+		n = hwt_event_text(v->session, ev, text, sizeof(text));
+	}
+	if (call)
+		out_fmt(v->o, ": %s", call);
+	if (n) {
+		out_str(v->o, call ? " " : ": ");
 		out_safe(v->o, text);
+	}
+	/* the instruction that faulted */
+	w = show_where(ev);
+	if (ev->u.rec.number && hwt_kernel_field(v->session, ev, "ip", &ip) && !ip.p &&
+	    hwt_image_symbol(v->image, &w, ip.u, &sym) == 1) {
+		out_str(v->o, ", in");
+		show_sym(v, ev, ip.u);
 	}
 }
 
@@ -472,6 +580,9 @@ static void aspace(struct show *v, const struct hwt_event *ev)
 	if (ev->u.aspace.valid & 4)
 		out_fmt(o, " el %u%s%s", ev->u.aspace.el, ev->u.aspace.secure ? " " : "",
 			ev->u.aspace.secure ? show_security(ev->u.aspace.secure) : "");
+	if (v->repeats > 1)
+		out_fmt(o, " (the last of %llu, with nothing known to run between)",
+			(unsigned long long)v->repeats);
 }
 
 const char *show_what(const struct hwt_event *ev)
@@ -499,6 +610,31 @@ static void where(struct show *v, const struct hwt_event *ev, uint64_t addr)
 	show_sym(v, ev, addr);
 }
 
+static void trigger(struct out *o, const struct hwt_event *ev)
+{
+	uint64_t n = ev->u.value.value;
+
+	switch (ev->u.value.what) {
+	case HWT_TRIGGER_EVENT:
+		/* a set: several may come at once */
+		out_str(o, "event of the trace unit, number");
+		for (unsigned i = 0; i < 64; i++)
+			if (n >> i & 1)
+				out_fmt(o, " %u", i);
+		break;
+	case HWT_TRIGGER_STOP:
+		out_str(o, "TraceStop: an address range of the filter ends the trace");
+		break;
+	case HWT_TRIGGER_SYNC:
+		out_str(o, "place of the next timestamp, marker ");
+		out_udec(o, n);
+		break;
+	default:
+		out_str(o, "trigger ");
+		out_udec(o, n);
+	}
+}
+
 static void value(struct show *v, const struct hwt_event *ev)
 {
 	struct out *o = v->o;
@@ -508,9 +644,11 @@ static void value(struct show *v, const struct hwt_event *ev)
 		where(v, ev, ev->u.value.addr);
 		return;
 	}
+	if (ev->type == HWT_EV_TRIGGER) {
+		trigger(o, ev);
+		return;
+	}
 	out_str(o, show_type(v, ev));
-	if (ev->type == HWT_EV_TRIGGER)
-		out_fmt(o, " %s", show_what(ev));
 	out_ch(o, ' ');
 	out_udec(o, ev->u.value.value);
 }
@@ -586,10 +724,15 @@ static void other(struct show *v, const struct hwt_event *ev)
 		where(v, ev, ev->u.power.addr);
 		break;
 	case HWT_EV_SCHED_SWITCH:
-		out_str(o, ev->flags & HWT_F_PREEMPT ? "preempt: " : "switch: ");
-		task(v, ev->u.sched.prev_tid);
+		out_style(o, OUT_GREEN);
+		out_str(o, show_type(v, ev));
+		out_style(o, OUT_PLAIN);
+		out_str(o, ": ");
+		task(v, ev, ev->u.sched.prev_tid);
 		out_str(o, " -> ");
-		task(v, ev->u.sched.next_tid);
+		task(v, ev, ev->u.sched.next_tid);
+		if (ev->flags & HWT_F_PREEMPT)
+			out_str(o, ", preempted");
 		break;
 	case HWT_EV_MAP:
 	case HWT_EV_TASK:

@@ -27,12 +27,15 @@ struct show {
 	/* the same for clocks without a map to ns; HWT_TIME_UNKNOWN: not looked for yet */
 	uint64_t tick_zero;
 	bool ns, verbose, lines;
-	bool told_ticks;	/* the unit of ticks was explained */
+	uint32_t told_ticks;	/* clocks whose unit was explained, a bit each */
 	const char *last_file;	/* source line printed last */
 	int last_line;
 	uint64_t holes, skipped, lost;	/* of the holes shown */
 	uint64_t code_holes;		/* those without code */
 	uint64_t kernel_holes, kernel_addr;	/* without kernel code, the first address */
+	const char *own, *own_virtual;	/* name of a container's record, and what it stands for */
+	uint64_t repeats;		/* address spaces that the next line stands for */
+	char idle[64];			/* name of an idle thread */
 	struct hwt_disasm *disasm;	/* NULL: not yet made */
 	struct hwt_map map;		/* that show_code() found last; size 0: none */
 	struct show_insn *insns;	/* SHOW_DISASM, NULL: not yet made */
@@ -44,6 +47,10 @@ void show_fini(struct show *v);
 
 /* What an address is, at an event: space and time of the question. */
 struct hwt_where show_where(const struct hwt_event *ev);
+/*
+ * Name of a task at an event on its CPU, "" if not known; NULL: its last one. Until the next call.
+ */
+const char *show_comm(struct show *v, const struct hwt_event *ev, int32_t tid);
 /* Text of the instruction at @addr; "" if the bytes are not known. @size takes its bytes. */
 const char *show_disasm(struct show *v, const struct hwt_event *ev, uint64_t addr, unsigned isa,
 			unsigned *size);
@@ -77,6 +84,7 @@ struct jsonl {
 	bool array;		/* one document: an array of the objects */
 	bool started;		/* an object was written before */
 	bool member;		/* the open object has a member */
+	uint8_t certain;	/* member of events: 0 none, 1 false, 2 true */
 };
 
 void jsonl_init(struct jsonl *j, struct out *o, bool array);
@@ -94,6 +102,8 @@ void jsonl_header(struct jsonl *j, const struct hwt_session *s);
 /* {"lo":..,"hi":..}: base ns since the start, or ticks; nothing if @time is not known. */
 void jsonl_interval(struct jsonl *j, const char *key, const struct show *v, uint64_t time,
 		   uint32_t span, unsigned clock);
+/* The same of a length of time; nothing if @v.lo is not known, no "hi" without bound. */
+void jsonl_length(struct jsonl *j, const char *key, struct hwt_interval v);
 /* cpu, pid, tid, time, src, off: what every event has, if known. */
 void jsonl_common(struct jsonl *j, const struct show *v, const struct hwt_event *ev);
 void jsonl_event(struct jsonl *j, struct show *v, const struct hwt_event *ev);

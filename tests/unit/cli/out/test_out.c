@@ -102,6 +102,18 @@ static void units(void **state)
 		out_size(&o, t[i].v);
 		is(t[i].size);
 	}
+	out_spans(&o, 1352000000, 1354100000);
+	is("1.352 s to 1.354 s");
+	out_spans(&o, 1350000001, 1350000002);
+	is("1.350000001 s to 1.350000002 s");
+	out_spans(&o, 423456789, 423999999);
+	is("423.4 ms to 423.9 ms");
+	out_spans(&o, 999999, 1000000);
+	is("999 us to 1 ms");
+	out_spans(&o, 7, 8);
+	is("7 ns to 8 ns");
+	out_spans(&o, 1500, 1700);
+	is("1.5 us to 1.7 us");
 	out_group(&o, 1234567);
 	is("1 234 567");
 	out_group(&o, 123);
