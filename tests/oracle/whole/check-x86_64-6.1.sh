@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The tool and the module in a guest with Debian's kernel 6.1 for x86-64, and the trace of the same run.
+kernel=x86_64-6.1
+. tests/oracle/whole/check
