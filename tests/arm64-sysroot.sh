@@ -16,7 +16,7 @@ apt="apt-get -qq -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::
 $apt update >&2
 # shellcheck disable=SC2086
 $apt install -y --download-only libopencsd-dev libelf-dev libdw-dev libcapstone-dev libzstd-dev zlib1g-dev \
-	libtraceevent-dev libcmocka-dev libstdc++-12-dev libc6-dev >&2
+	libtraceevent-dev libbabeltrace2-dev libcmocka-dev libstdc++-12-dev libc6-dev gzip sqlite3 >&2
 for d in "$state"/cache/archives/*.deb; do
 	dpkg-deb -x "$d" "$dir"
 done

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Line coverage of our own parsers (packets, deframer, containers, image files) by unit tests and fuzz corpora.
+# Line coverage of our own parsers (packets, deframer, containers, image files, virtual events, filters, pages and texts of
+# the kernel) by unit tests and fuzz corpora.
 # Prints each file and the sum; fails below 90 % in sum.
 set -u
 O=${O:-build/cover}
@@ -10,7 +11,8 @@ for t in $(find "$O/tests/unit" -type f -perm -u+x -name 'test_*') $(find "$O/te
 	rc=$?
 	[ $rc = 0 ] || [ $rc = 77 ] || echo "note: $t ended with $rc"
 done
-for src in decoders/pt/*.c decoders/tpiu/*.c hwtrace/source/*.c hwtrace/base/ini.c hwtrace/base/json.c hwtrace/image/*.c; do
+for src in decoders/pt/*.c decoders/tpiu/*.c hwtrace/source/*.c hwtrace/base/ini.c hwtrace/base/json.c hwtrace/image/*.c \
+	hwtrace/events/*.c hwtrace/filter/*.c hwtrace/capture/kernel_page.c hwtrace/capture/proc.c; do
 	[ -f "$src" ] || continue
 	gcov -n -o "$O/obj/$(dirname "$src")" "$O/obj/${src%.c}.o" 2>/dev/null |
 	awk -v f="$src" '/^File/ { hit = index($0, "\x27" f "\x27") } hit && /^Lines executed/ { sub(/.*:/, ""); print f, $1, $NF; exit }'

@@ -1,15 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Installs what the build and the tests need on Debian 12; says what it does. Nothing missing: no output.
+# deps.sh [kernel|kernel-debug]: installs what the build and the tests need on Debian 12; says what it does. Nothing missing: no output.
 set -u
 need="gcc g++ make pkg-config libc6-dev binutils libopencsd-dev libelf-dev libdw-dev libcapstone-dev libcmocka-dev
-libzstd-dev zlib1g-dev libtraceevent-dev libstdc++-12-dev linux-perf libopencsd-bin babeltrace2 trace-cmd clang
+libzstd-dev zlib1g-dev libtraceevent-dev libbabeltrace2-dev libstdc++-12-dev linux-perf libopencsd-bin babeltrace2 trace-cmd clang
 libclang-rt-14-dev llvm zstd python3 groff-base"
 # libipt is packaged for x86 only; elsewhere there is no Intel PT flow, and no cross build
 case "$(dpkg --print-architecture 2>/dev/null)" in
-amd64|"") need="$need libipt-dev gcc-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-user" ;;
+amd64|"") need="$need libipt-dev gcc-aarch64-linux-gnu g++-aarch64-linux-gnu binutils-aarch64-linux-gnu qemu-user
+	gcc-arm-linux-gnueabihf g++-arm-linux-gnueabihf libc6-dev-armhf-cross sqlite3" ;;
 i386) need="$need libipt-dev" ;;
 esac
+# what check-kernel runs whole guests with
+case ${1:-} in kernel*) need="$need qemu-system-x86 qemu-system-arm cpio xz-utils e2fsprogs device-tree-compiler" ;; esac
+# and what builds a kernel
+[ "${1:-}" = kernel-debug ] && need="$need flex bison bc"
 have_all() {
 	pkg-config --exists libelf libdw capstone libzstd zlib libtraceevent cmocka 2>/dev/null &&
 		printf '#include <opencsd/c_api/opencsd_c_api.h>\n' | "${CC:-cc}" -E - >/dev/null 2>&1

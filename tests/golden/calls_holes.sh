@@ -13,7 +13,7 @@ sed -n '/checksum {/,/} checksum/p' "$TMP/text" | grep -q fib && die "fib hangs 
 grep -q '} checksum (end not seen)' "$TMP/text" || die "checksum was seen to end"
 grep -q 'work { (open before the hole)' "$TMP/text" || die "work is not known again"
 grep -q '} work (hole inside)' "$TMP/text" || die "a duration across a hole, or no end of work"
-grep -q '} _start (still running)' "$TMP/text" || die "_start is not open at the end"
+grep -q '} _start (trace ends inside)' "$TMP/text" || die "_start is not open at the end"
 "$HWT" calls --summary --sym 'f*' --sysroot "$d" "$d/perf.data" 2>/dev/null | sed 1d | grep -v ' f[a-z]*  (demo)$' && die "--sym does not select"
 n=$("$HWT" calls --sym twice --sysroot "$d" "$d/perf.data" 2>/dev/null | grep -c 'twice()')
 [ "$n" = 2 ] || die "work calls twice 2 times, not $n"
@@ -44,5 +44,27 @@ for c in arm/r5f-freertos arm/fib-1 arm/juno_r1_1 arm/TC2 ete/tme_test ete/002-a
 	python3 tests/golden/calls_gaps.py "$TMP/list" "$TMP/$n" || die "$c: holes"
 done
 "$HWT" calls "$CAP/arm/juno_r1_1/in" 2>/dev/null | grep -q -- '-- [0-9]* holes, the first: hole: no-image' || die "juno: holes in a row are lines"
+# the CPUs of a buffer interleave: what one returns to does not shift the others
+"$HWT" calls "$CAP/arm/TC2/in" 2>/dev/null | python3 -c '
+import re, sys
+base, n = {}, 0
+for line in sys.stdin:
+    m = re.match(r".*\[(\d+)\] +- +(-?\d+)  ( *)\S", line)
+    if not m:
+        continue
+    cpu, depth = m[1], int(m[2])
+    base[cpu] = min(base.get(cpu, 0), depth)
+    want, n = 2 * (depth - base[cpu]), n + 1
+    if len(m[3]) != want and want < 40:
+        sys.exit("indented by %d, not %d: %s" % (len(m[3]), want, line))
+sys.exit("%d CPUs, %d lines" % (len(base), n) if len(base) < 3 or n < 500 else 0)' || exit 1
+# what is entered or found running is left once, in its own row, also where there are no symbols
+for c in fib-1 juno-uname-002 juno_r1_1 TC2; do
+	"$HWT" calls --summary --jsonl "$CAP/arm/$c/in" 2>/dev/null | python3 -c '
+import json, sys
+v = [r for r in map(json.loads, sys.stdin) if r["type"] == "function"]
+odd = [r for r in v if r["calls"] + r["running"] != r["leaves"] + r["lost"] + r["open"]]
+sys.exit("%s: %d of %d rows do not balance: %s" % (sys.argv[1], len(odd), len(v), odd[0]) if odd or len(v) < 50 else 0)' $c || exit 1
+done
 "$HWT" calls --summary "$CAP/arm/fib-1/in" 2>/dev/null | tail -n 2 | grep -q '(not traced)' || die "what is no function does not stand last"
 echo "# $(grep -c '"type":"call"' "$TMP/demo") calls of the demo"

@@ -254,7 +254,7 @@ for w in $(grep -o '\[HWT_GAP_[A-Z_]*\] = { "[a-z-]*' hwtrace/base/err.c | sed '
 [ "$(grep -c '(E0[0-9][0-9])$' "$TMP/out")" -ge 17 ] || die "help holes: $(cat "$TMP/out")"
 run 0 list --help
 tr -s ' \n' ' ' <"$TMP/out" >"$TMP/help"
-grep -qF "content: perf, snapshot, lldb, pt, cs" "$TMP/help" || die "--as: no list of formats"
+grep -qF "content: perf, snapshot, lldb, native, ctf, ftrace, pt, cs" "$TMP/help" || die "--as: no list of formats"
 grep -qF "a recorded /usr/bin/ls is DIR/usr/bin/ls" "$TMP/help" || die "--sysroot: what lies below it"
 [ "$(make -s help | grep -c '^make ')" -ge 10 ] || die "make help"
 run 2 list --json --jsonl x

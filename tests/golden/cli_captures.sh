@@ -70,6 +70,16 @@ assert some == want and 0 < len(some) < len(ranges), "--time: %d ranges, not %d"
 end = max(r["time"]["lo"] for r in whole if "time" in r)
 pct = [r for r in rows("list", "--level", "range", "--time", "0%..100%", lldb) if r["type"] == "range"]
 assert len(pct) == len([r for r in whole if r["type"] == "range"]), "--time 0%..100%"
+# percent are of the trace: these recordings began long before
+for f in (lldb, cap + "/pt/skylake-kernel/in/perf.data"):
+    hw = [r["time"]["lo"] for r in rows("list", "--level", "events", f) if "time" in r and r["type"] in ("on", "off", "gap", "aspace", "exception")]
+    first, last = min(hw), max(hw)
+    assert first > 0, "the trace begins with the recording: another capture is needed"
+    for pct in (25, 50):
+        named = rows("list", "--level", "events", "--time", "%dns..%dns" % (first, first + (last - first) * pct // 100), f)
+        piece = rows("list", "--level", "events", "--time", "%f%%..%d%%" % (0.0001 if pct == 25 else 0, pct), f)
+        trace = [[r for r in v if r["type"] in ("on", "off", "gap", "aspace", "exception")] for v in (named, piece)]
+        assert trace[0] == trace[1], "%s: --time ..%d%%: %d lines, not %d" % (f, pct, len(trace[1]), len(trace[0]))
 tid = ranges[0]["tid"]
 some = [r for r in rows("list", "--level", "range", "--tid", str(tid), lldb) if r["type"] == "range"]
 assert some == [r for r in whole if r["type"] == "range" and r.get("tid") in (tid, None)], "--tid"

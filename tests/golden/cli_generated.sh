@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Man pages and completions are those that the tables make; roff and the shells find no fault with them.
 . tests/golden/common
-cmds=$("$HWT" help | sed -n 's/^  hwtrace \([a-z]*\) .*/\1/p')
+cmds=$("$HWT" help | sed -n 's/^  hwtrace \([a-z-]*\) .*/\1/p')
 [ "$(echo "$cmds" | wc -w)" -ge 8 ] || die "commands in the overview: $cmds"
 "$HWT" generate man | cmp - cli/man/hwtrace.1 || die "hwtrace.1 is old: run cli/man/regen.sh"
 for c in $cmds; do
 	"$HWT" generate man "$c" | cmp - "cli/man/hwtrace-$c.1" || die "hwtrace-$c.1 is old: run cli/man/regen.sh"
 done
+"$HWT" generate events | cmp - cli/man/hwtrace-events.7 || die "hwtrace-events.7 is old: run cli/man/regen.sh"
 for s in bash:hwtrace.bash zsh:_hwtrace fish:hwtrace.fish; do
 	"$HWT" completion "${s%:*}" | cmp - "cli/completion/${s#*:}" || die "${s#*:} is old: run cli/man/regen.sh"
 done
 if command -v groff >/dev/null; then
-	for f in cli/man/*.[15]; do
+	for f in cli/man/*.[157]; do
 		groff -man -Tutf8 -ww -b "$f" 2>&1 >/dev/null | grep . && die "$f: groff warns"
 	done
 fi
@@ -38,4 +39,10 @@ complete() {
 [ "$(complete hwtrace list --level r)" = range ] || die "bash: list --level r"
 [ "$(complete hwtrace completion f)" = fish ] || die "bash: completion f"
 [ -z "$(complete hwtrace info --lines)" ] || die "bash: info --lines"
+# every option that is offered is in the help
+for c in $cmds; do
+	for o in $(complete hwtrace "$c" --); do
+		"$HWT" "$c" --help | grep -q -e "^  \(-., \)\{0,1\}$o\( \|\$\)" || die "$c: $o is not in the help"
+	done
+done
 echo "# $(echo "$cmds" | wc -w) commands"

@@ -11,7 +11,9 @@ rc=0
 for d in "$CAP"/arm/*/in "$CAP"/ete/*/in; do
 	[ -f "$d/snapshot.ini" ] || continue
 	case "$d" in
-	*/armv8_1m_branches/in) continue ;;
+	*/armv8_1m_branches/in)
+		echo "# left out: armv8_1m_branches: OpenCSD 1.3.3 does not know the core and lists nothing"
+		continue ;;
 	*/fib-2/in) published "$CAP/arm/fib-files/trace2/cstrace.bin" 14624 || continue ;;
 	esac
 	python3 tests/golden/elems.py "$elems" "$d" || rc=1

@@ -23,6 +23,16 @@ got=$(LD_LIBRARY_PATH="$TMP/dest/usr/lib" "$TMP/client")
 [ "$got" = "$("$HWT" version | sed 's/^hwtrace //') 1 1" ] || die "client printed: $got"
 nm -D --defined-only "$TMP/dest/usr/lib/libhwtrace.so.0" | awk '$2 != "A" && $3 !~ /^hwt_/ { print $3; n = 1 } END { exit n }' ||
 	die "the library exports more than hwt_*"
+for s in $(nm -D --defined-only "$TMP/dest/usr/lib/libhwtrace.so.0" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }'); do
+	grep -qw "$s" "$TMP"/dest/usr/include/hwtrace/*.h || die "$s is exported, and in no header"
+done
+# the group of the module's device, by the tool that makes it
+[ -s "$TMP/dest/usr/lib/udev/rules.d/60-hwtrace.rules" ] || die "no rule for the device"
+if command -v systemd-sysusers >/dev/null; then
+	mkdir -p "$TMP/tree/etc"
+	systemd-sysusers --root="$TMP/tree" "$TMP/dest/usr/lib/sysusers.d/hwtrace.conf" >"$TMP/log" 2>&1 && grep -q '^hwtrace:' "$TMP/tree/etc/group" ||
+		die "sysusers: $(cat "$TMP/log")"
+fi
 make -s O="$O" uninstall DESTDIR="$TMP/dest" PREFIX=/usr >/dev/null || die "uninstall"
 left=$(find "$TMP/dest" -type f -o -type l)
 [ -z "$left" ] || die "left behind: $left"

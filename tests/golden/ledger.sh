@@ -20,6 +20,10 @@ print(*(sum(x[k] for x in v) for k in ("count", "bytes", "lost")))')
 	n=$((n + 1))
 done
 echo "# $n captures"
+# each overflow that is counted has its line
+"$HWT" packets "$CAP/arm/juno-uname-002/in" >"$TMP/p" 2>"$TMP/e" || exit 1
+l=$(grep -c 'I_OVERFLOW .*(a hole: overflow \[E010\])$' "$TMP/p")
+[ "$l" = 43 ] && grep -q ' 43 holes' "$TMP/e" || { echo "juno-uname-002: $l overflow packets, 43 in the peer's list: $(cat "$TMP/e")"; rc=1; }
 # a ring that wrapped begins in the middle of somebody's bytes: no id is unknown
 "$HWT" check --jsonl "$CAP/arm/TC2/in" 2>/dev/null | grep -q '"reserved-id"' && { echo "TC2: all ids are known"; rc=1; }
 # the id that nobody described has a name, and its bytes are in 256 places

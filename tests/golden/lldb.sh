@@ -52,6 +52,13 @@ gaps <"$TMP/l" >"$TMP/want"
 	awk '{ n[$1] += $2; b[$1] += $3 } END { for (c in n) print c, n[c], b[c] }' | sort | diff "$TMP/want" - || die "check and list differ in holes"
 "$HWT" packets --jsonl --pt "$CAP/pt/lldb-thread/in/3842849.trace" >"$TMP/p"
 grep -q '"bad":true' "$TMP/p" && die "packets: zeros before the first PSB are a hole, for check they are none"
+# the number of the library's error has its words, as pt_errstr(3) of libipt gives them
+"$HWT" list "$d/in/trace.json" 2>/dev/null | grep -q 'hole: no-image.*, code 13 (no memory mapped at this address), ' || die "no words for an error code"
+# each switch is a numbered event of the kernel that a filter knows, as often as list has it
+want=$("$HWT" list -q --jsonl "$d/in/trace.json" | grep -c '"type":"sched.switch"')
+[ "$want" = 151 ] && [ "$("$HWT" timeline -q --jsonl --filter sched.switch "$d/in/trace.json" | grep -c '"name":"sched.switch"')" = "$want" ] || die "switches are no events of timeline"
+"$HWT" timeline -q --filter 'sched.switch where next_tid == 3497497' "$d/in/trace.json" >"$TMP/sw" || die "timeline --filter"
+[ -s "$TMP/sw" ] && ! grep -v ' #[0-9]* sched.switch: .* next_tid=3497497' "$TMP/sw" || die "timeline --filter: $(head -n 3 "$TMP/sw")"
 # the only threads that may own instructions are those of the process
 tids=$(sed -n 's/.*"type":"insn".*"tid":\([0-9]*\).*/\1/p' "$TMP/l" | sort -u | tr '\n' ' ')
 for t in $tids; do

@@ -27,6 +27,22 @@ for c in list calls; do
 	run 2 $c --sym 'no_such_*' $etm
 	says "no function has this name"
 done
+# a filter that is wrong: what to look up, and nothing about the capture
+for f in no.such "sched.switch where foo < 3" "sched.switch were x"; do
+	run 2 timeline --filter "$f" fixtures/captures/demo/in/perf.data
+	says '"hwtrace help events"'
+	[ "$(wc -l <"$TMP/err")" = 2 ] || die "timeline --filter '$f': $(cat "$TMP/err")"
+done
+# a file with its address, as the hint for a missing one says: the same as with the recorded path; what is not used is told
+demo=fixtures/captures/demo/in
+run 0 list --level range --jsonl --sysroot $demo $demo/perf.data
+cp "$TMP/out" "$TMP/want"
+run 0 list --level range --jsonl --elf $demo/demo@0x400000 $demo/perf.data
+cmp "$TMP/want" "$TMP/out" || die "--elf FILE@ADDR: not the same as --sysroot"
+! grep -q 'E093\|E102' "$TMP/err" || die "--elf FILE@ADDR: $(cat "$TMP/err")"
+run 0 list --sysroot $demo --elf $demo/demo@0x401000 $demo/perf.data
+says "demo: not used at 0x401000: another part of /demo was recorded there [E102]"
+says "try: "
 need_captures
 
 run 0 list "$CAP/arm/itm_only_raw/in"
@@ -42,8 +58,8 @@ pt=$CAP/pt/skylake-kernel/in/perf.data
 cp /bin/true "$TMP/coreutils"
 cp /bin/true "$TMP/unrelated"
 run 1 check --elf "$TMP/coreutils" --elf "$TMP/unrelated" "$pt"
-says "coreutils: this is not the binary that ran: recorded build-id "
-says "[E091]"
+grep -q "^note: .*coreutils: this is not the binary that ran: recorded build-id .*\[E091\]" "$TMP/out" || die "$(cat "$TMP/out")"
+grep -q "E091" "$TMP/err" && die "a note is told twice: $(cat "$TMP/err")"
 says "unrelated was not used"
 run 1 check --elf "$TMP/unrelated@0x7f0000000000" "$pt"
 says "unrelated was not used"

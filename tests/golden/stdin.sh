@@ -29,4 +29,8 @@ if [ -d "$CAP" ]; then
 	same "$CAP/pt/skylake-kernel/in/perf.data" --level range
 	same "$CAP/arm/pixel/in/perf_etm.data" --level range
 fi
+# the size of what a pipe brought is told
+f=tests/fuzz/corpus/perf/pipe
+cat $f | "$HWT" info - 2>/dev/null | grep -q "^spooled *$(stat -c %s $f) bytes" || die "info: no size of what was spooled"
+"$HWT" info $f 2>/dev/null | grep -q spooled && die "info: a file is not spooled"
 echo "# $n lines"
