@@ -70,6 +70,11 @@ static int set_up(struct kernel *k, int cpu, const char **what)
 	bool known;
 	int rc;
 
+	/* all events begin at once: of those that begin earlier than others, causes would be missing */
+	*what = "it stopped";
+	rc = tracefs_write(k->dir, "tracing_on", "0");
+	if (rc)
+		return rc;
 	*what = "the clock of the counter (x86-tsc)";
 	rc = tracefs_write(k->dir, "trace_clock", "x86-tsc");
 	if (rc)
@@ -122,6 +127,10 @@ int kernel_open(struct kernel **out, int cpu, int32_t tracer, struct hwt_diag *d
 	if (!rc && !enable(k, tracer)) {
 		what = "any of the events";
 		rc = -ENOENT;
+	}
+	if (!rc) {
+		what = "it running";
+		rc = tracefs_write(k->dir, "tracing_on", "1");
 	}
 	if (rc) {
 		kernel_close(k);
