@@ -3,6 +3,8 @@
  * A CPU that does not know a register takes an exception, which can not be caught here: so nothing
  * is touched that ID_AA64DFR0_EL1 does not tell of, and nothing that is not in the lists.
  */
+#include <linux/mm.h>
+
 #include <asm/cpufeature.h>
 #include <asm/mmu.h>
 #include <asm/sysreg.h>
