@@ -15,13 +15,6 @@ gcc -O1 -static -pthread -o "$P" tests/golden/record/prog.c 2>"$TMP/err" || die 
 
 # what a capture says ran, one address a line; repetitions of string instructions are one
 addrs() { "$HWT" list --jsonl "$@" 2>/dev/null | sed -n 's/.*"type":"insn".*"addr":"0x\([0-9a-f]*\)".*/\1/p'; }
-# clean, or all that there is to say is that this kernel lost records: what else runs here may flood its buffer
-check() {	# CAPTURE
-	"$HWT" check "$1" >"$TMP/check" 2>&1 && return
-	grep -q 'values: all hold$' "$TMP/check" && [ "$(grep -c '^note: ' "$TMP/check")" = "$(grep -c '^note: .*\[E046\]$' "$TMP/check")" ] &&
-		grep -q ' 0 holes ' "$TMP/check" || die "$1: check: $(cat "$TMP/check")"
-	sed -n 's/^note: .*: \([0-9]* records lost.*\) \[E046\]/# \1/p' "$TMP/check"
-}
 # OPTIONS... -- PROGRAM...: records into $TMP/c.hwt; standard output in out, messages in err
 rec() {
 	rm -rf "$TMP/c.hwt"
@@ -37,7 +30,7 @@ for opt in "" "--cyc --mtc 9 --no-retcomp --no-kernel"; do
 	rm -rf "$TMP/c.hwt"
 	# shellcheck disable=SC2086
 	setarch -R "$HWT" record --model $opt -o "$TMP/c.hwt" "$P" work 6 >/dev/null 2>"$TMP/err" || die "work: $(cat "$TMP/err")"
-	check "$TMP/c.hwt"
+	clean "$TMP/c.hwt"
 	addrs "$TMP/c.hwt" | diff "$TMP/truth" - >"$TMP/diff" || die "work $opt: not what ran: $(head -n 5 "$TMP/diff")"
 	grep -q " $(addrs "$TMP/c.hwt" | wc -l) instructions of 1 thread" "$TMP/err" || die "work $opt: $(cat "$TMP/err")"
 done
@@ -57,7 +50,7 @@ for m in threads forks restarts signals traps strings jit atomics; do
 	"$P" $m | plain >"$TMP/alone"
 	rec --from main -- "$P" $m || die "$m: $(cat "$TMP/err")"
 	plain <"$TMP/out" | diff "$TMP/alone" - >"$TMP/diff" || die "$m: prints something else when recorded: $(cat "$TMP/diff")"
-	check "$TMP/c.hwt"
+	clean "$TMP/c.hwt"
 	# the last line of each thread has its final count; one that ends in a vfork child counts there
 	awk '{ last[$2] = $4 } END { for (t in last) print t, last[t] }' "$TMP/out" | sort -n >"$TMP/said"
 	while read -r tid count; do
@@ -74,7 +67,7 @@ tail -n 1 "$TMP/o"
 # a program that executes another
 rec -- "$P" exec || die "exec: $(cat "$TMP/err")"
 grep -q 'copied 1' "$TMP/out" || die "exec: $(cat "$TMP/out")"
-check "$TMP/c.hwt"
+clean "$TMP/c.hwt"
 # its kernel records alone are as good
 "$HWT" check "$TMP/c.hwt/kernel" >"$TMP/check" 2>&1 || grep -q E125 "$TMP/check" || die "kernel/ alone: $(cat "$TMP/check")"
 [ "$(addrs "$TMP/c.hwt" | grep -c "^$tick\$")" = 1 ] || die "exec: tick() not seen once"
@@ -123,18 +116,18 @@ grep -q "after exec of $TMP/static by process [0-9]* there is no getpid" "$TMP/e
 # a position-independent program, and a function of a library
 gcc -O1 -pthread -o "$TMP/pie" tests/golden/record/prog.c || die "pie"
 rec --from work --from strlen -- "$TMP/pie" work 5 || die "pie: $(cat "$TMP/err")"
-check "$TMP/c.hwt"
+clean "$TMP/c.hwt"
 "$HWT" calls "$TMP/c.hwt" 2>/dev/null | grep -q 'work' || die "pie: work is not there"
 rec --limit 500 -- "$P" work 5
 [ $? = 0 ] && grep -q 'stopped at --limit' "$TMP/err" && [ "$(cat "$TMP/out")" = 5 ] || die "limit: $(cat "$TMP/err" "$TMP/out")"
-check "$TMP/c.hwt"
+clean "$TMP/c.hwt"
 [ "$(addrs "$TMP/c.hwt" | wc -l)" = 500 ] || die "limit: $(addrs "$TMP/c.hwt" | wc -l) instructions"
 # inside a string instruction, which then has not run: the three before it have
 printf '.globl _start\n_start: lea buf(%%rip),%%rdi\nmov $4000,%%ecx\nxor %%eax,%%eax\nrep stosb\nmov $60,%%eax\nxor %%edi,%%edi\nsyscall\n.comm buf,4096\n' >"$TMP/rep.s"
 gcc -nostdlib -static -o "$TMP/rep" "$TMP/rep.s" || die "rep: not built"
 for k in "100 3" "5000 7"; do
 	rec --limit "${k% *}" -- "$TMP/rep" || die "rep: $(cat "$TMP/err")"
-	check "$TMP/c.hwt"
+	clean "$TMP/c.hwt"
 	grep -q ": ${k#* } instructions of 1 thread" "$TMP/err" && [ "$(addrs "$TMP/c.hwt" | wc -l)" = "${k#* }" ] ||
 		die "rep, limit ${k% *}: $(addrs "$TMP/c.hwt" | wc -l) listed, $(cat "$TMP/err")"
 done
@@ -153,11 +146,11 @@ code() {	# EXPECTED MESSAGE OPTIONS...
 	grep -q "$words" "$TMP/err" || die "$*: does not say \"$words\": $(cat "$TMP/err")"
 }
 code 1 'ended with exit code 42' --from main -- "$P" fail
-check "$TMP/c.hwt"
+clean "$TMP/c.hwt"
 code 1 'killed by signal 6' --from main -- "$P" abort
-check "$TMP/c.hwt"
+clean "$TMP/c.hwt"
 code 1 'seccomp filter forbids' --from main -- "$P" seccomp
-check "$TMP/c.hwt"
+clean "$TMP/c.hwt"
 code 3 'E170' -- "$TMP/nothing"
 code 3 'E170' -- no-such-program-anywhere
 code 3 'E170' -- "$TMP"
@@ -183,23 +176,23 @@ state() { sed -n 's/^State:[^A-Z]*\([A-Z]\).*/\1/p; s/^TracerPid:.//p' "/proc/$1
 number() { od -An -tu8 -N8 "$1" | tr -d ' '; }
 lives() {	# PID FILE: not traced, not stopped, and it counts on
 	i=0
-	while [ $i -lt 50 ]; do
+	while [ $i -lt 600 ]; do
 		case "$(state "$1")" in "S 0 "|"R 0 ") break ;; esac
 		sleep 0.1
 		i=$((i + 1))
 	done
-	[ $i -lt 50 ] || die "process $1 is \"$(state "$1")\""
+	[ $i -lt 600 ] || die "process $1 is \"$(state "$1")\""
 	a=$(number "$2")
 	i=0
-	while [ $i -lt 50 ] && [ "$(number "$2")" -le "$((a + 2000))" ]; do
+	while [ $i -lt 600 ] && [ "$(number "$2")" -le "$((a + 2000))" ]; do
 		sleep 0.1
 		i=$((i + 1))
 	done
-	[ $i -lt 50 ] || die "process $1 does not go on"
+	[ $i -lt 600 ] || die "process $1 does not go on"
 }
 until_steps() {	# CAPTURE: until something is in it
 	i=0
-	while [ $i -lt 100 ] && [ -z "$(cat "$1"/hw/*.bin 2>/dev/null | head -c 1 | od -An -tx1)" ]; do
+	while [ $i -lt 600 ] && [ -z "$(cat "$1"/hw/*.bin 2>/dev/null | head -c 1 | od -An -tx1)" ]; do
 		sleep 0.1
 		i=$((i + 1))
 	done
@@ -214,7 +207,7 @@ wait $h
 [ $? = 130 ] || die "Ctrl-C: exit $?, $(cat "$TMP/err")"
 lives "${pid% }" "$TMP/n"
 kill "${pid% }"
-check "$TMP/c.hwt"
+clean "$TMP/c.hwt"
 grep -q interrupted "$TMP/err" || die "Ctrl-C: $(cat "$TMP/err")"
 rm -rf "$TMP/c.hwt"
 "$HWT" record --model -o "$TMP/c.hwt" "$P" count "$TMP/n" 2>"$TMP/err" &
@@ -224,11 +217,11 @@ pid=$(cat "/proc/$h/task/$h/children")
 kill -KILL $h
 wait $h 2>/dev/null
 i=0
-while [ -d "/proc/${pid% }" ] && [ "$(state "${pid% }" | cut -c1)" != Z ] && [ $i -lt 50 ]; do
+while [ -d "/proc/${pid% }" ] && [ "$(state "${pid% }" | cut -c1)" != Z ] && [ $i -lt 600 ]; do
 	sleep 0.1
 	i=$((i + 1))
 done
-[ $i -lt 50 ] || die "the program outlives a recorder that was killed: $(state "${pid% }")"
+[ $i -lt 600 ] || die "the program outlives a recorder that was killed: $(state "${pid% }")"
 "$HWT" calls "$TMP/c.hwt" >"$TMP/o" 2>&1
 [ "$(addrs "$TMP/c.hwt" | wc -l)" -gt 100 ] || die "recorder killed: $(head -n 5 "$TMP/o")"
 
@@ -240,7 +233,7 @@ taskset -p $pid >"$TMP/cpus" 2>/dev/null
 rec --limit 3000 -p $pid || die "attach: $(cat "$TMP/err")"
 lives $pid "$TMP/n"
 taskset -p $pid 2>/dev/null | cmp -s - "$TMP/cpus" || die "attach: bound to other CPUs afterwards"
-check "$TMP/c.hwt"
+clean "$TMP/c.hwt"
 [ "$(addrs "$TMP/c.hwt" | wc -l)" -gt 2900 ] || die "attach: $(addrs "$TMP/c.hwt" | wc -l) instructions"
 rec --from tick --limit 200 -p $pid || die "attach, window: $(cat "$TMP/err")"
 lives $pid "$TMP/n"
@@ -264,7 +257,7 @@ hwt, out, pid, sigs = sys.argv[1:]
 for n in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
     signal.signal(n, signal.SIG_DFL)
 p = subprocess.Popen([hwt, "record", "--model", "-p", pid, "-o", out])
-end = time.time() + 10
+end = time.time() + 60
 while time.time() < end and not any(map(os.path.getsize, glob.glob(out + "/hw/*.bin"))):
     time.sleep(.05)
 for s in sigs.split(","):
@@ -275,7 +268,7 @@ EOF
 	rc=$?
 	lives $pid "$TMP/n"
 	[ $rc = 130 ] && grep -q interrupted "$TMP/err" || die "$sigs: exit $rc, $(cat "$TMP/err")"
-	check "$TMP/c.hwt"
+	clean "$TMP/c.hwt"
 done
 # a limit of the size of files, that the trace comes to
 rm -rf "$TMP/c.hwt"
@@ -332,7 +325,7 @@ if [ "$(id -u)" = 0 ] && mkdir /sys/kernel/tracing/instances/hwtrace-test.$$ 2>/
 	rmdir /sys/kernel/tracing/instances/hwtrace-test.$$
 	mkdir /sys/kernel/tracing/instances/hwtrace-4194000	# of a recorder that was killed
 	rec --from main -- "$P" threads || die "kernel: $(cat "$TMP/err")"
-	check "$TMP/c.hwt"
+	clean "$TMP/c.hwt"
 	grep -q ' 0 kernel events' "$TMP/err" && die "kernel: $(cat "$TMP/err")"
 	"$HWT" list --level events "$TMP/c.hwt" >"$TMP/o" 2>/dev/null
 	for e in 'irq.entry: .*local_timer' 'softirq.entry' 'sched.waking' 'syscall.enter' 'sched.fork'; do
