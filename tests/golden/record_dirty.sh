@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
+# Runs alone: it records this machine, and any other recorder would take away what a killed one left.
 # record -k dirty:...: tracepoints that are no virtual events, against what a program says that it did and what perf has of the same run;
 # conditions on their own fields; loss, to the last record; instances of killed recorders; what is refused.
 . tests/golden/common
@@ -77,10 +78,10 @@ echo "# conditions on their fields"
 # 3. the machine, ended by Ctrl-C; babeltrace2 reads the folder
 rm -rf "$C"
 mkfifo "$TMP/go"
-"$HWT" record -k 'dirty:task:task_rename, dirty:sched:sched_wak*, sched.switch' -a --size 1 -o "$C" 2>"$TMP/err" &
+"$HWT" record -k 'dirty:task:task_rename, dirty:sched:sched_wak*, sched.switch' -a --size 8 -o "$C" 2>"$TMP/err" &
 rec=$!
 i=0
-while [ $i -lt 500 ] && [ ! -e "$C/kernel/metadata" ]; do
+while [ $i -lt 6000 ] && [ ! -e "$C/kernel/metadata" ]; do
 	sleep 0.01
 	i=$((i + 1))
 done
@@ -106,7 +107,7 @@ exec 3>"$TMP/go"
 "$HWT" record -k 'dirty:task:task_rename' -p $prog --size 1 -o "$C" 2>"$TMP/err" &
 rec=$!
 i=0
-while [ $i -lt 500 ] && [ ! -e "$C/dirty/metadata" ]; do
+while [ $i -lt 6000 ] && [ ! -e "$C/dirty/metadata" ]; do
 	sleep 0.01
 	i=$((i + 1))
 done
@@ -114,7 +115,7 @@ sleep 0.2
 kill -STOP $rec
 echo >&3
 i=0
-while [ $i -lt 100 ] && [ "$(cat "/proc/$prog/comm")" != n39999 ]; do
+while [ $i -lt 1200 ] && [ "$(cat "/proc/$prog/comm")" != n39999 ]; do
 	sleep 0.05
 	i=$((i + 1))
 done
@@ -152,7 +153,8 @@ for k in 1; do
 	"$HWT" record -q -k 'dirty:task:task_rename, sched.switch' -p $prog --size 8 -o "$C" 2>"$TMP/err" &
 	rec=$!
 	i=0
-	while [ $i -lt 500 ] && [ ! -e "$C/dirty/metadata" ]; do
+	# a packet of some hundred names is there
+	while [ $i -lt 6000 ] && [ -z "$(find "$C/dirty" -name 'cpu*' -size +16k 2>/dev/null)" ]; do
 		sleep 0.01
 		i=$((i + 1))
 	done
