@@ -62,7 +62,7 @@ PY
 	"$HWT" record -k "$events" -a --provider "$p" -o "$C" 2>"$TMP/err" &
 	rec=$!
 	i=0
-	while [ $i -lt 500 ] && [ ! -e "$C/kernel/metadata" ]; do
+	while [ $i -lt 6000 ] && [ ! -e "$C/kernel/metadata" ]; do
 		sleep 0.01
 		i=$((i + 1))
 	done

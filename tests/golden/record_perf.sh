@@ -10,7 +10,7 @@ here perf || { "$HWT" list-events sched.switch | head -n 4; echo "perf can not b
 C=$TMP/c.hwt
 begun() {
 	i=0
-	while [ $i -lt 1000 ] && [ ! -e "$1/kernel/metadata" ]; do
+	while [ $i -lt 6000 ] && [ ! -e "$1/kernel/metadata" ]; do
 		sleep 0.01
 		i=$((i + 1))
 	done

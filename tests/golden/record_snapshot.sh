@@ -11,11 +11,11 @@ providers=$("$HWT" list-events --jsonl sched.switch | sed -n 's/.*"provider","na
 [ -n "$providers" ] || { "$HWT" list-events sched.switch | head -n 3; echo "no provider can be used"; exit 77; }
 wait_for() {	# FILE WORDS
 	i=0
-	while [ $i -lt 100 ] && ! grep -q "$2" "$1"; do
+	while [ $i -lt 600 ] && ! grep -q "$2" "$1"; do
 		sleep 0.1
 		i=$((i + 1))
 	done
-	[ $i -lt 100 ] || die "nothing says \"$2\": $(cat "$1")"
+	[ $i -lt 600 ] || die "nothing says \"$2\": $(cat "$1")"
 }
 taskset 1 true 2>/dev/null && one="taskset 1"
 for p in $providers; do
@@ -65,14 +65,25 @@ PY
 	"$HWT" record -k 'syscall.*, sched.*' -a --provider "$p" --snapshot-on 'sched.exit where comm == "prog"' -o "$TMP/s.hwt" 2>"$TMP/log" &
 	rec=$!
 	wait_for "$TMP/log" "$p:"
-	sleep 0.5
-	"$TMP/prog" >"$TMP/said"
+	# it says so before it begins, and nothing tells when it has: programs run until one is seen to end
+	sleep 1
+	i=0
+	: >"$TMP/said"
+	while [ $i -lt 60 ] && ! grep -q 's-1.hwt: .*sched.exit' "$TMP/log"; do
+		"$TMP/prog" >>"$TMP/said"
+		sleep 1
+		i=$((i + 1))
+	done
 	wait_for "$TMP/log" 's-1.hwt: .*sched.exit'
 	kill -INT $rec
 	wait $rec
 	"$HWT" timeline -q --filter '*' --jsonl "$TMP/s-1.hwt" >"$TMP/t" || die "$p: s-1.hwt can not be read"
-	child=$(awk '$1 == "child" { print $3 }' "$TMP/said")
-	grep '"name":"sched.exit"' "$TMP/t" | grep -q "\"task_tid\":$child[,}]" || die "$p: the end that it is about is not there"
+	# of the last one whose end is in it
+	child=
+	for c in $(awk '$1 == "child" { print $3 }' "$TMP/said"); do
+		grep '"name":"sched.exit"' "$TMP/t" | grep -q "\"task_tid\":$c[,}]" && child=$c
+	done
+	[ -n "$child" ] || die "$p: the end that it is about is not there"
 	[ "$(grep '"name":"syscall.enter"' "$TMP/t" | grep -c "\"tid\":$child,")" -ge 200 ] || die "$p: what came before is not there"
 	rm -rf "$TMP"/s-*.hwt
 	"$HWT" record -k 'syscall.*' -a --provider "$p" --snapshot-on 'no.such' -o "$TMP/s.hwt" 2>"$TMP/log"

@@ -75,7 +75,7 @@ for m in long-ignored long-pending; do
 	"$P" $m >"$TMP/out" &
 	pid=$!
 	i=0
-	while [ $i -lt 100 ] && ! grep -q '^Sig[PI].*1.$' "/proc/$pid/status"; do
+	while [ $i -lt 1200 ] && ! grep -q '^Sig[PI].*1.$' "/proc/$pid/status"; do
 		sleep 0.05
 		i=$((i + 1))
 	done
