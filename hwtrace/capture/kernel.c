@@ -70,7 +70,7 @@ static int set_up(struct kernel *k, int cpu, const char **what)
 	bool known;
 	int rc;
 
-	/* all events begin at once: of those that begin earlier than others, causes would be missing */
+	/* all events begin at once: of those that begin earlier causes would be missing */
 	*what = "it stopped";
 	rc = tracefs_write(k->dir, "tracing_on", "0");
 	if (rc)
