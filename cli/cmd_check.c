@@ -6,7 +6,8 @@
 
 struct entry {
 	uint64_t count, bytes, lost;
-	uint64_t first;		/* offset of the first one */
+	struct hwt_event first;	/* its place, and once @timed its time */
+	bool timed;
 };
 
 struct ledger {
@@ -17,16 +18,55 @@ struct ledger {
 	bool shared;		/* units of CPUs that are not selected write here, too */
 };
 
+static struct entry *entry_of(struct ledger *l, const struct hwt_event *ev)
+{
+	unsigned cause = (unsigned)ev->u.gap.cause;
+
+	return &l->cause[cause < HWT_GAP_CAUSES ? cause : HWT_GAP_LIB];
+}
+
 static void add(struct ledger *l, const struct hwt_event *ev)
 {
 	unsigned cause = (unsigned)ev->u.gap.cause;
-	struct entry *e = &l->cause[cause < HWT_GAP_CAUSES ? cause : HWT_GAP_LIB];
+	struct entry *e = entry_of(l, ev);
 
 	if (!e->count++)
-		e->first = ev->off;
+		e->first = (struct hwt_event){ .off = ev->off, .time = HWT_TIME_UNKNOWN };
 	e->bytes += ev->u.gap.bytes;
 	if (!hwt_gap_has_addr(cause))
 		e->lost += ev->u.gap.lost;
+}
+
+/* True if @ev is the first hole of its cause, whose time was not looked for yet. */
+static bool first_time(struct ledger *l, const struct hwt_event *ev)
+{
+	struct entry *e = entry_of(l, ev);
+
+	if (e->timed || !e->count || e->first.off != ev->off)
+		return false;
+	e->first = *ev;
+	return e->timed = true;
+}
+
+/*
+ * When the first hole of each cause was: a level of holes alone has no times, so what lies before
+ * them is decoded once more.
+ */
+static void find_times(struct run *r, size_t i, struct ledger *l)
+{
+	struct hwt_stream *st;
+	struct hwt_event ev[256];
+	unsigned left = 0;
+	int n;
+
+	for (unsigned c = 0; c < HWT_GAP_CAUSES; c++)
+		left += l->cause[c].count != 0;
+	st = left ? run_flow(r, i, HWT_LEVEL_CALLS, true) : NULL;
+	while (st && left && !run_interrupted && (n = hwt_stream_next(st, ev, 256)) > 0)
+		for (int k = 0; k < n; k++)
+			if (ev[k].type == HWT_EV_GAP)
+				left -= first_time(l, &ev[k]);
+	hwt_stream_close(st);
 }
 
 static void read_buffer(struct run *r, size_t i, const char *name, struct ledger *l)
@@ -55,6 +95,7 @@ static void read_buffer(struct run *r, size_t i, const char *name, struct ledger
 	sum = l->stats.bytes_decoded + l->stats.bytes_skipped;
 	l->odd = sum > l->stats.bytes_in ? sum - l->stats.bytes_in : l->stats.bytes_in - sum;
 	run_done(r, st);
+	find_times(r, i, l);
 }
 
 /* True if not all that is in buffer @i was selected by --cpu: sums are of the whole buffer. */
@@ -84,10 +125,14 @@ static uint64_t holes(const struct ledger *l)
 	return n;
 }
 
-static void text(struct out *o, const char *name, const struct ledger *l)
+static void text(struct show *v, const char *name, const struct ledger *l)
 {
 	const struct hwt_flow_stats *s = &l->stats;
+	struct out *o = v->o;
 
+	for (unsigned c = 0; c < HWT_GAP_CAUSES; c++)
+		if (l->cause[c].count)
+			show_unit(v, &l->cause[c].first);
 	out_style(o, OUT_BOLD);
 	out_safe(o, name);
 	out_style(o, OUT_PLAIN);
@@ -133,16 +178,21 @@ static void text(struct out *o, const char *name, const struct ledger *l)
 		out_str(o, ", ");
 		out_count(o, e->bytes, "byte");
 		out_fmt(o, " skipped, %llu lost", (unsigned long long)e->lost);
-		if (e->first != HWT_NO_OFF)
-			out_fmt(o, ", first at 0x%llx", (unsigned long long)e->first);
+		if (e->first.off != HWT_NO_OFF)
+			out_fmt(o, ", first at 0x%llx", (unsigned long long)e->first.off);
+		if (e->first.time != HWT_TIME_UNKNOWN) {
+			out_str(o, e->first.off != HWT_NO_OFF ? ", time " : ", first at time ");
+			show_when(v, &e->first);
+		}
 		if (info)
 			out_fmt(o, " [E%03u]\n      try: %s", info->id, info->hint);
 		out_nl(o);
 	}
 }
 
-static void json(struct jsonl *j, size_t i, const char *name, const struct ledger *l)
+static void json(struct run *r, size_t i, const char *name, const struct ledger *l)
 {
+	struct jsonl *j = &r->json;
 	const struct hwt_flow_stats *s = &l->stats;
 
 	jsonl_open(j, "ledger");
@@ -171,8 +221,9 @@ static void json(struct jsonl *j, size_t i, const char *name, const struct ledge
 		jsonl_u64(j, "count", e->count);
 		jsonl_u64(j, "bytes", e->bytes);
 		jsonl_u64(j, "lost", e->lost);
-		if (e->first != HWT_NO_OFF)
-			jsonl_u64(j, "off", e->first);
+		jsonl_time(j, &r->show, &e->first);
+		if (e->first.off != HWT_NO_OFF)
+			jsonl_u64(j, "off", e->first.off);
 		jsonl_key(j, "id");
 		out_fmt(j->o, "\"E%03u\"", hwt_gap_error(c));
 		jsonl_close(j);
@@ -354,9 +405,9 @@ int cmd_check(struct run *r)
 		l.shared = is_shared(r, i, &b);
 		bad = bad || l.failed || l.odd || (l.shared ? holes(&l) : l.stats.gaps);
 		if (r->opts.format != OPT_TEXT)
-			json(&r->json, i, b.name, &l);
+			json(r, i, b.name, &l);
 		else if (!l.failed || l.stats.bytes_in)
-			text(r->out, b.name, &l);
+			text(&r->show, b.name, &l);
 		if (!l.failed && !run_interrupted)
 			bad = clock_stamps(r, i, &stamps) || bad;
 	}

@@ -140,7 +140,7 @@ void jsonl_interval(struct jsonl *j, const char *key, const struct show *v, uint
 	out_ch(j->o, '}');
 }
 
-static void jsonl_time(struct jsonl *j, const struct show *v, const struct hwt_event *ev)
+void jsonl_time(struct jsonl *j, const struct show *v, const struct hwt_event *ev)
 {
 	bool base = ev->clock == HWT_CLOCK_BASE;
 

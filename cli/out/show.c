@@ -103,12 +103,12 @@ const char *show_disasm(struct show *v, const struct hwt_event *ev, uint64_t add
 	return e->text;
 }
 
-static void time_ns(struct out *o, uint64_t ns)
+static void time_ns(struct out *o, uint64_t ns, bool column)
 {
 	uint64_t part = ns % 1000000000;
 	char buf[9];
 
-	out_udecw(o, ns / 1000000000, 5);
+	out_udecw(o, ns / 1000000000, column ? 5 : 1);
 	out_ch(o, '.');
 	for (int i = 8; i >= 0; i--, part /= 10)
 		buf[i] = (char)('0' + part % 10);
@@ -163,7 +163,7 @@ static const char *clock_unit(unsigned clock)
 }
 
 /* "+1240 cs": ticks since the first timestamp of the capture; another core may be earlier. */
-static void time_ticks(struct show *v, const struct hwt_event *ev)
+static void time_ticks(struct show *v, const struct hwt_event *ev, bool column)
 {
 	char buf[24], *end = buf + sizeof(buf), *p = end;
 	uint64_t t, zero;
@@ -179,21 +179,21 @@ static void time_ticks(struct show *v, const struct hwt_event *ev)
 	while (t /= 10);
 	if (early || zero)
 		*--p = early ? '-' : '+';
-	while (end - p < 12)
+	while (column && end - p < 12)
 		*--p = ' ';
 	out_mem(v->o, p, (size_t)(end - p));
 	out_fmt(v->o, " %s", clock_unit(ev->clock));
 }
 
 /* An instant is an interval: its earliest end and, where it is not a point, how long it is. */
-static void show_time(struct show *v, const struct hwt_event *ev)
+static void show_time(struct show *v, const struct hwt_event *ev, bool column)
 {
 	struct out *o = v->o;
 
 	if (ev->time == HWT_TIME_UNKNOWN) {
-		out_str(o, "              -");
+		out_str(o, column ? "              -" : "-");
 	} else if (ev->clock != HWT_CLOCK_BASE) {
-		time_ticks(v, ev);
+		time_ticks(v, ev, column);
 	} else {
 		bool before = ev->time < v->zero;
 		uint64_t t = before ? v->zero - ev->time : ev->time - v->zero;
@@ -204,9 +204,9 @@ static void show_time(struct show *v, const struct hwt_event *ev)
 				(unsigned long long)(v->ns ? t : t / 1000000000),
 				(unsigned long long)(t % 1000000000));
 		else if (v->ns)
-			out_udecw(o, t, 15);
+			out_udecw(o, t, column ? 15 : 1);
 		else
-			time_ns(o, t);
+			time_ns(o, t, column);
 	}
 	if (ev->time != HWT_TIME_UNKNOWN && ev->span) {
 		out_ch(o, '+');
@@ -236,15 +236,25 @@ static void tell_ticks(struct show *v, unsigned clock)
 	v->o->line = v->o->flushed + v->o->n;
 }
 
+void show_unit(struct show *v, const struct hwt_event *ev)
+{
+	if (ev->clock != HWT_CLOCK_BASE && ev->time != HWT_TIME_UNKNOWN &&
+	    !(v->told_ticks >> ev->clock & 1))
+		tell_ticks(v, ev->clock);
+}
+
+void show_when(struct show *v, const struct hwt_event *ev)
+{
+	show_time(v, ev, false);
+}
+
 void show_head(struct show *v, const struct hwt_event *ev)
 {
 	struct out *o = v->o;
 	const char *comm;
 
-	if (ev->clock != HWT_CLOCK_BASE && ev->time != HWT_TIME_UNKNOWN &&
-	    !(v->told_ticks >> ev->clock & 1))
-		tell_ticks(v, ev->clock);
-	show_time(v, ev);
+	show_unit(v, ev);
+	show_time(v, ev, true);
 	out_tab(o, 24);		/* a length of up to 10 ms, as steps take, fits before it */
 	if (ev->cpu == HWT_NONE) {
 		out_ch(o, '-');

@@ -55,6 +55,10 @@ const char *show_comm(struct show *v, const struct hwt_event *ev, int32_t tid);
 const char *show_disasm(struct show *v, const struct hwt_event *ev, uint64_t addr, unsigned isa,
 			unsigned *size);
 
+/* A line on what the event's time counts, where that is no time and no line has said so yet. */
+void show_unit(struct show *v, const struct hwt_event *ev);
+/* The time alone, as the column has it, without leading spaces. */
+void show_when(struct show *v, const struct hwt_event *ev);
 /* Text: the columns time, cpu and task that begin every line; then a whole line. */
 void show_head(struct show *v, const struct hwt_event *ev);
 void show_addr(struct show *v, const struct hwt_event *ev, uint64_t addr);
@@ -104,6 +108,8 @@ void jsonl_interval(struct jsonl *j, const char *key, const struct show *v, uint
 		   uint32_t span, unsigned clock);
 /* The same of a length of time; nothing if @v.lo is not known, no "hi" without bound. */
 void jsonl_length(struct jsonl *j, const char *key, struct hwt_interval v);
+/* "time", or "ticks" and "clock"; nothing if the event has none. */
+void jsonl_time(struct jsonl *j, const struct show *v, const struct hwt_event *ev);
 /* cpu, pid, tid, time, src, off: what every event has, if known. */
 void jsonl_common(struct jsonl *j, const struct show *v, const struct hwt_event *ev);
 void jsonl_event(struct jsonl *j, struct show *v, const struct hwt_event *ev);

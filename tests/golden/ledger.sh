@@ -29,4 +29,36 @@ l=$(grep -c 'I_OVERFLOW .*(a hole: overflow \[E010\])$' "$TMP/p")
 # the id that nobody described has a name, and its bytes are in 256 places
 "$HWT" list --jsonl --level events "$CAP/arm/r5f-freertos/in" 2>/dev/null |
 	grep -q '"reserved-id","bytes":256,.*"places":256,"id":"E024","trace_id":111' || { echo "r5f: id 0x6f"; rc=1; }
+# of the first hole of each cause "check" tells the time that "list" has for it
+timed() {
+	"$HWT" check --jsonl "$@" 2>/dev/null >"$TMP/c"
+	"$HWT" list --level events --jsonl "$@" 2>/dev/null >"$TMP/l"
+	python3 - "$TMP/c" "$TMP/l" <<'E' || { echo "$*: times of holes"; rc=1; }
+import json, sys
+holes, events = ([json.loads(x) for x in open(f)] for f in sys.argv[1:])
+first = {}
+for e in events:
+    if e["type"] == "gap":
+        first.setdefault((e["src"], e["cause"]), e)
+timed = 0
+for h in holes:
+    if h["type"] != "holes":
+        continue
+    e = first[h["src"], h["cause"]]
+    if any(h.get(k) != e.get(k) for k in ("off", "time", "ticks", "clock")):
+        sys.exit("check: %s\nlist: %s" % (h, e))
+    timed += "time" in h or "ticks" in h
+sys.exit(0 if timed else "no hole has a time")
+E
+}
+timed --sysroot fixtures/captures/demo/in fixtures/captures/demo/in/perf.data
+timed "$CAP/pt/lldb-cpus/in/trace.json"
+timed "$CAP/arm/TC2/in"
+timed "$CAP/arm/stm-issue-27/in"
+# in words, with the unit that the lines of "list" have
+"$HWT" check --sysroot fixtures/captures/demo/in fixtures/captures/demo/in/perf.data 2>/dev/null |
+	grep -q ' first at 0x6c, time 0.000000384+192 \[E010\]$' || { echo "demo: no time of the hole"; rc=1; }
+"$HWT" check "$CAP/arm/TC2/in" 2>/dev/null |
+	awk '/^== times in cs are ticks/ { u = NR } /no-image .*, time \+[0-9]* cs\+/ { t = NR } END { exit !(u && t > u) }' ||
+	{ echo "TC2: no time of the hole"; rc=1; }
 exit $rc
