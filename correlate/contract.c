@@ -394,7 +394,9 @@ void contract_end(struct contract *c, void (*found)(void *arg,
  * A recorder that steps programs lets them take turns: its switches are not those that the kernel
  * made, so the kernel's events beside them tell of other sleeps and of other tasks. It learns of a
  * fork when the new task has been woken, of which the kernel told. It has the kernel's events of
- * one CPU: who asked for a wakeup, or moved a task, may have been on another.
+ * one CPU: who asked for a wakeup, or moved a task, may have been on another. Some machines hide
+ * tasks from those that trace, and what such a task raises: elsewhere the kernel's switches tell
+ * that one ran, here nothing does.
  * A recording of some tasks has what they did, and what was done to them by others in part.
  */
 static void rules_off(const struct hwt_session *s, struct hwt_contract_stats *st)
@@ -406,7 +408,7 @@ static void rules_off(const struct hwt_session *s, struct hwt_contract_stats *st
 	for (size_t i = 0; (key = hwt_session_fact(s, i, &value)); i++) {
 		/* of a native capture, and of its kernel/ alone */
 		if ((!strcmp(key, "recorder") || !strcmp(key, "label")) && !strcmp(value, "model"))
-			st->rules_off |= st->rules_stepping = tasks;
+			st->rules_off |= st->rules_stepping = tasks | 1u << RULE_RAISED;
 		else if (!strcmp(key, "scope"))
 			st->rules_off |= tasks | 1u << RULE_SWITCH;
 	}

@@ -39,6 +39,9 @@ said=$(sed -n 's/.*trace, \([0-9]*\) kernel events.*/\1/p' "$TMP/err")
 [ "$said" -gt 10 ] && [ "$("$HWT" info "$TMP/c.hwt" | sed -n 's/^kernel events *//p' | tr -d ' ')" = "$said" ] &&
 	[ "$("$HWT" timeline -q --filter '*' --jsonl "$TMP/c.hwt" | grep -c '"type":"kernel"')" = "$said" ] ||
 	die "kernel events: record says $said, info $("$HWT" info "$TMP/c.hwt" | grep '^kernel events'), timeline $("$HWT" timeline -q --filter '*' --jsonl "$TMP/c.hwt" | grep -c '"type":"kernel"')"
+# what needs the kernel's own switches is not checked, and that is said
+"$HWT" check --jsonl "$TMP/c.hwt" 2>/dev/null | grep -q '"rules_stepping":\["runs","woken","raised","waking","born","moved"\]' ||
+	die "left out: $("$HWT" check --jsonl "$TMP/c.hwt" 2>/dev/null | grep rules_stepping)"
 "$HWT" info "$TMP/c.hwt" | grep -q 'recorder *model' || die "info does not say that a model recorded"
 "$HWT" calls "$TMP/c.hwt" 2>&1 >/dev/null | grep -q 'simulation,.* times are those of the stepping' || die "calls does not say whose times these are"
 echo "# $n instructions as another stepper saw them"
