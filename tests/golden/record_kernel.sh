@@ -137,7 +137,8 @@ diff, ends = [], []
 for t in tids:
     w, g = when[t][-len(ours[t]):], [x['lo'] for x in ours[t]]
     diff += [abs((g[i + 1] - g[i]) - (w[i + 1] - w[i])) for i in range(len(g) - 1)]
-    ends.append((abs((g[-1] - g[0]) - (w[-1] - w[0])), w[-1] - w[0]))
+    # a preemption between the two stamps of an event is not at all of the first five and the last five
+    ends.append(min((abs((g[-j] - g[i]) - (w[-j] - w[i])), w[-j] - w[i]) for i in range(5) for j in range(1, 6)))
 diff.sort()
 worst = max(d - 100e-6 * n for d, n in ends)
 print(f'# lengths: {diff[len(diff) // 2]} ns from those of perf (median), {max(ends)[0]} ns of {max(ends)[1]} ns from first to last')
