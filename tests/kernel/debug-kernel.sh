@@ -11,6 +11,9 @@ none() {
 	echo "debug kernel: $*"
 	exit 77
 }
+# one at a time
+exec 9>"$dir/lock-debug"
+flock 9
 # a change of the configuration makes it anew
 if [ -e "$out/.done-2" ] && cmp -s "$here/debug.config" "$out/config"; then
 	exit 0
@@ -30,7 +33,7 @@ if ! [ -e "$src/linux/.unpacked" ]; then
 	: >"$src/linux/.unpacked"
 fi
 build() {
-	env -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES nice make -j2 -C "$src/linux" O="$src/obj" "$@" >>"$src/log" 2>&1 || {
+	env -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES make -j2 -C "$src/linux" O="$src/obj" "$@" >>"$src/log" 2>&1 || {
 		tail -n 20 "$src/log"
 		exit 1
 	}
