@@ -25,7 +25,7 @@ if [ -n "${PROGRAMS:-}" ]; then
 else
 	# of the library what the recorder needs: sections that nobody calls need other libraries
 	"$arch-linux-gnu-gcc" -std=gnu11 -O1 -Wall -Wextra -Wno-unused-parameter -static -pthread -ffunction-sections -Wl,--gc-sections \
-		-D_GNU_SOURCE -I"$top/include" -I"$top" -Wl,--wrap=fdatasync -o "$root/bin/guest" "$here"/*.c "$top"/hwtrace/events/*.c "$top"/hwtrace/filter/*.c "$top"/hwtrace/base/arena.c "$top"/hwtrace/base/vec.c "$top"/hwtrace/time/*.c \
+		-D_GNU_SOURCE -I"$top/include" -I"$top" -Wl,--wrap=fdatasync,--wrap=ioctl -o "$root/bin/guest" "$here"/*.c "$top"/hwtrace/events/*.c "$top"/hwtrace/filter/*.c "$top"/hwtrace/base/arena.c "$top"/hwtrace/base/vec.c "$top"/hwtrace/time/*.c \
 		"$top"/hwtrace/base/text.c "$top"/hwtrace/base/strlist.c "$top"/hwtrace/base/diag.c "$top"/hwtrace/base/crc.c "$top"/hwtrace/base/idmap.c "$top"/hwtrace/base/err.c \
 		"$top"/hwtrace/base/version.c "$top"/hwtrace/source/native_fmt.c "$top"/hwtrace/source/file.c "$top"/hwtrace/capture/module.c \
 		"$top"/hwtrace/capture/device.c "$top"/hwtrace/capture/kown.c "$top"/hwtrace/capture/kopen.c "$top"/hwtrace/capture/krecord.c "$top"/hwtrace/capture/hwmod*.c "$top"/hwtrace/capture/hwunit.c "$top"/hwtrace/capture/pmu.c "$top"/hwtrace/capture/kstate.c \

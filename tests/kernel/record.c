@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -224,6 +226,31 @@ void case_killed20(void)
 	sched_setaffinity(0, sizeof(all), &all);
 }
 
+/* Sessions that recorders started, for who waits for that: in memory that is shared. */
+static volatile unsigned *started;
+
+int __real_ioctl(int fd, unsigned long cmd, void *arg);
+int __wrap_ioctl(int fd, unsigned long cmd, void *arg);
+
+/* boot.sh has all calls of ioctl() go here. */
+int __wrap_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	int rc = __real_ioctl(fd, cmd, arg);
+
+	if (cmd == HWT_KMOD_START && !rc && started)
+		++*started;
+	return rc;
+}
+
+/* A busy machine takes its time for it. */
+static void wait_started(unsigned n)
+{
+	for (int i = 0; i < 1200 && *started < n; i++)
+		usleep(100000);
+	if (*started < n)
+		client_fail("%u of %u sessions are started", *started, n);
+}
+
 static volatile sig_atomic_t taken, stopped;
 
 static void on_take(int sig)
@@ -263,32 +290,40 @@ void case_snapshots(void)
 {
 	cpu_set_t all;
 	int status;
-	pid_t p = fork();
+	pid_t p;
 
+	started = mmap(NULL, sizeof(*started), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (started == MAP_FAILED) {
+		client_fail("no memory to share");
+		return;
+	}
+	p = fork();
 	if (!p)
 		snapshots("/tmp/out/snap.hwt", "syscall.enter:getppid", NULL);
 	/* each CPU keeps its own newest ones */
 	stay(&all);
-	calls_for(600);
-	kill(p, SIGUSR2);
-	calls_for(500);
-	kill(p, SIGUSR2);
-	calls_for(800);
-	kill(p, SIGTERM);
+	/* after each snapshot it begins anew */
+	for (unsigned i = 1; i <= 3; i++) {
+		wait_started(i);
+		calls_for(500);
+		kill(p, i < 3 ? SIGUSR2 : SIGTERM);
+	}
 	if (waitpid(p, &status, 0) != p || !WIFEXITED(status) || WEXITSTATUS(status) != 3)
 		client_fail("snapshots by a signal: status %x", status);
+	*started = 0;
 	p = fork();
 	if (!p)
 		snapshots("/tmp/out/event.hwt", "syscall.enter:getppid, sched.exit",
 			  "syscall.enter:getppid where arg5 == 31337");
+	wait_started(2);	/* one waits for the event */
 	calls_for(200);
 	syscall(SYS_getppid, 1, 2, 3, 4, 5, 31337);
-	/* a busy machine takes its time for it */
-	for (int i = 0; i < 600 && access("/tmp/out/event-1.hwt/hwtrace.ini", F_OK); i++)
-		usleep(100000);
-	usleep(1000000);
+	wait_started(3);
 	kill(p, SIGTERM);
 	if (waitpid(p, &status, 0) != p || !WIFEXITED(status) || WEXITSTATUS(status) != 2)
 		client_fail("snapshots by an event: status %x", status);
 	sched_setaffinity(0, sizeof(all), &all);
+	munmap((void *)started, sizeof(*started));
+	started = NULL;
 }
