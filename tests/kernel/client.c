@@ -62,10 +62,12 @@ int client_open(struct client *c, const struct client_opts *o)
 		.counter_type = o->counter_type, .counter_config = o->counter_config,
 		.probes = (uintptr_t)o->probes, .nprobes = o->nprobes };
 
-	for (unsigned i = 0; i < o->nids && i < 256; i++)
+	for (unsigned i = 0; o->ids && i < o->nids && i < 256; i++)
 		want[i].id = o->ids[i];
 	want[0].filter = (uintptr_t)o->filter;
 	want[0].nfilter = (uint16_t)o->nfilter;
+	if (o->wants)
+		s.wants = (uintptr_t)o->wants;
 	memset(c, 0, sizeof(*c));
 	c->sub_size = o->sub_size;
 	c->overwrite = o->overwrite;

@@ -47,6 +47,7 @@ struct client_opts {
 	/* of the first event */
 	const struct hwt_bpf_insn *filter;
 	unsigned nfilter;
+	const struct hwt_kmod_want *wants;	/* in place of ids, each with its filter */
 	const char *dir;
 	uint32_t contexts, counter_type;
 	uint64_t counter_config;
