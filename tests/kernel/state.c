@@ -427,7 +427,7 @@ void case_state(void)
 {
 	static const uint16_t ids[] = { HWT_ID_sched_fork, HWT_ID_sched_comm, HWT_ID_sched_exit,
 		HWT_ID_mm_map, HWT_ID_mm_unmap };
-	static struct image before, after, end, told, now;
+	static struct image before, after, end, last, told, now;
 	struct client_opts o = { .ids = ids, .nids = 5, .sub_size = 4096, .subs = 2 };
 	struct client c;
 	int to[2], from[2];
@@ -454,6 +454,7 @@ void case_state(void)
 		client_fail("the child goes on");
 	look_at_proc(&end);
 	client_finish(&c);
+	look_at_proc(&last);
 	qsort(recs, nrecs, sizeof(recs[0]), by_time);
 	for (unsigned i = 0; i < nrecs; i++) {
 		if (recs[i].rec->id >> 8 == HWT_SECTION_state)
@@ -465,8 +466,8 @@ void case_state(void)
 	compare_modules(&told, &after);
 	check_child(&told, p, &before);
 	check_end(&told);
-	/* what was told, and what changed later, is what is there at the end */
-	compare("end", &now, &end, &end);
+	/* what was told, and what changed later, is what is there when the session ends */
+	compare("end", &now, &end, &last);
 	if (calls < 2 || !find_task(&now, p) || strcmp(find_task(&now, p)->comm, "state-renamed"))
 		client_fail("%u calls", calls);
 	for (unsigned i = 0; i < nrecs; i++)
