@@ -74,13 +74,14 @@ for kernel in $todo; do
 	out=$dir/$kernel
 	rm -rf "$out" "$state/image"
 	mkdir -p "$out"
-	# one root for all headers: their links are relative. The build tools are those of this machine
+	# one root for a kernel's headers: their links are relative, and for nobody else's, who may be building with them. The build
+	# tools are those of this machine
 	for p in "$headers:$deb" "$common" "$kbuild:amd64"; do
-		unpack "$p" "$dir/tree"
+		unpack "$p" "$out/tree"
 	done
 	rel=${headers#linux-headers-}
-	sed -i "s,^include /usr/src/,include $dir/tree/usr/src/," "$dir/tree/usr/src/$headers/Makefile"
-	ln -sfn "$dir/tree/usr/src/$headers" "$out/headers"
+	sed -i "s,^include /usr/src/,include $out/tree/usr/src/," "$out/tree/usr/src/$headers/Makefile"
+	ln -sfn "tree/usr/src/$headers" "$out/headers"
 	unpack "$image:$deb" "$state/image"
 	cp "$state/image/boot/vmlinuz-$rel" "$out/vmlinuz" || none "$image has no kernel"
 	mkdir "$out/modules"
