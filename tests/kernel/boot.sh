@@ -44,8 +44,9 @@ else
 	truncate -s 256M "$file"
 	drive=file=$file,format=raw
 fi
-# what the kernel does not know it gives to init
-append="panic=-1 quiet CYCLES=${CYCLES:-5} ${ENVIRON:-} ${APPEND:-}"
+# on a busy machine the emulator may get no CPU for long, which is no fault of the guest: 120 s are a lockup, 300 s a stall.
+# What the kernel does not know it gives to init
+append="panic=-1 quiet watchdog_thresh=60 rcupdate.rcu_cpu_stall_timeout=300 CYCLES=${CYCLES:-5} ${ENVIRON:-} ${APPEND:-}"
 case $arch in
 x86_64)
 	# string instructions are emulated one unit after another: without "fast" ones the kernel takes those of eight bytes
@@ -59,7 +60,7 @@ esac
 # thread: multi or single; THREAD is that of the first try
 boot() {
 	# shellcheck disable=SC2086
-	timeout "${LIMIT:-200}" $qemu -accel tcg,thread="$1" -m ${MEM:-512} -smp 2 -nodefaults -no-user-config -display none -serial stdio -no-reboot \
+	timeout "${LIMIT:-900}" $qemu -accel tcg,thread="$1" -m ${MEM:-512} -smp 2 -nodefaults -no-user-config -display none -serial stdio -no-reboot \
 		-kernel "$img/vmlinuz" -initrd "$out/initrd" -append "$append" \
 		-drive if=none,id=a,file="$out/in.img",format=raw,readonly=on -device $disk,drive=a \
 		-drive "if=none,id=b,$drive" -device $disk,drive=b >"$out/console" 2>&1 </dev/null

@@ -23,7 +23,7 @@ run() {
 	*) qemu="qemu-system-aarch64 -M virt,gic-version=3 -cpu max,pauth-impdef=on" tty=ttyAMA0 ;;
 	esac
 	# shellcheck disable=SC2086
-	timeout 150 $qemu "$@" -accel tcg,thread=single -m 512 -smp 2 -nodefaults -no-user-config -display none -serial stdio -no-reboot \
+	timeout 900 $qemu "$@" -accel tcg,thread=single -m 512 -smp 2 -nodefaults -no-user-config -display none -serial stdio -no-reboot \
 		-kernel "$img/vmlinuz" -initrd "$TMP/initrd" -append "panic=-1 quiet console=$tty" </dev/null 2>&1 | tr -d '\r' >"$TMP/$guest"
 	grep -q '^guest: done' "$TMP/$guest" || { tail -n 20 "$TMP/$guest"; die "$guest: the guest did not come to its end"; }
 	! grep '^FAIL' "$TMP/$guest" || die "$guest: its log"

@@ -36,7 +36,7 @@ def written(out):
 
 def watch(out, n, seed):
     """Each state that was seen from the beginning of the recording to its end is an instant; @n of them are taken."""
-    seen, end = [], time.time() + 300
+    seen, end = [], time.time() + 900
     while not seen or b"\nguest: done" not in text:
         if time.time() > end:
             sys.exit("the guest does not come to its end")

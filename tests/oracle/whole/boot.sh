@@ -38,7 +38,7 @@ ld=$("$arch-linux-gnu-readelf" -l "$tool" | sed -n 's/.*interpreter: \(.*\)\]/\1
 # not packed: unpacking is slow where it is emulated
 (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$out/initrd"
 # on a busy machine the emulator may get no CPU for long, which is no fault of the guest
-append="panic=-1 quiet nosoftlockup EVENTS=${EVENTS:-*} ${APPEND:-}"
+append="panic=-1 quiet nosoftlockup rcupdate.rcu_cpu_stall_timeout=300 EVENTS=${EVENTS:-*} ${APPEND:-}"
 case $arch in
 x86_64)
 	qemu="qemu-system-x86_64 -cpu max"
@@ -50,7 +50,7 @@ aarch64)
 esac
 rc=0
 # shellcheck disable=SC2086
-timeout "${LIMIT:-200}" $qemu -accel tcg,thread="${THREAD:-single}" -m 512 -smp 2 -nodefaults -no-user-config -display none -serial stdio \
+timeout "${LIMIT:-900}" $qemu -accel tcg,thread="${THREAD:-single}" -m 512 -smp 2 -nodefaults -no-user-config -display none -serial stdio \
 	-no-reboot -kernel "$img/vmlinuz" -initrd "$out/initrd" -append "$append" \
 	-plugin "$plugin,out=$out/recording,max=${MAX:-3000000},export=$out/tree.cpio" >"$out/console" 2>&1 </dev/null || rc=$?
 if grep -q 'recorder: this QEMU does not export' "$out/console"; then
