@@ -77,6 +77,6 @@ if grep -q 'Oops: int3' "$out/log"; then
 	rc=0
 	boot single || rc=$?
 fi
-[ $rc = 0 ] || { tail -n 20 "$out/log"; echo "the guest did not power off ($rc)"; exit 1; }
+[ $rc = 0 ] || { tail -n 10 "$out/log"; echo "the guest did not power off ($rc)"; exit 1; }
 [ -z "${WRITES:-}" ] || exit 0
-tar -xf "$out/out.img" -C "$out/tree" 2>/dev/null || { tail -n 20 "$out/log"; echo "the guest wrote nothing"; exit 1; }
+tar -xf "$out/out.img" -C "$out/tree" 2>/dev/null || { tail -n 10 "$out/log"; echo "the guest wrote nothing"; exit 1; }

@@ -25,8 +25,8 @@ run() {
 	# shellcheck disable=SC2086
 	timeout 900 $qemu "$@" -accel tcg,thread=single -m 512 -smp 2 -nodefaults -no-user-config -display none -serial stdio -no-reboot \
 		-kernel "$img/vmlinuz" -initrd "$TMP/initrd" -append "panic=-1 quiet console=$tty" </dev/null 2>&1 | tr -d '\r' >"$TMP/$guest"
-	grep -q '^guest: done' "$TMP/$guest" || { tail -n 20 "$TMP/$guest"; die "$guest: the guest did not come to its end"; }
-	! grep '^FAIL' "$TMP/$guest" || die "$guest: its log"
+	grep -q '^guest: done' "$TMP/$guest" || { tail -n 10 "$TMP/$guest"; die "$guest: the guest did not come to its end"; }
+	! grep -m 10 '^FAIL' "$TMP/$guest" || die "$guest: its log"
 }
 # WHO WHAT VERDICT FIELD WORDS: a line of the guest that ran last; fields 5 found, 6 why, 7 works, 8 next
 is() {

@@ -5,11 +5,10 @@ kernel=aarch64-6.12
 need dtc
 build
 here=tests/kernel/coresight guest=$out/coresight
-sh $here/boot.sh "$images/$kernel" "$out/build/hwtrace.ko" "$guest" >"$TMP/boot" 2>&1 || { cat "$TMP/boot"; die "no guest"; }
+sh $here/boot.sh "$images/$kernel" "$out/build/hwtrace.ko" "$guest" >"$TMP/boot" 2>&1 || last "$TMP/boot" "no guest"
 log=$guest/log access=$guest/access
-! grep -E '^FAIL' "$log" || die "see $log"
-grep -q '^guest: done' "$log" || { tail -n 20 "$log"; die "the guest did not come to its end"; }
-[ "$(grep -c '^ok: ' "$log")" -ge 5 ] || { cat "$log"; die "cases are missing"; }
+ended "$log"
+[ "$(grep -c '^ok: ' "$log")" -ge 5 ] || last "$log" "cases are missing"
 # the models have ended switched off
 [ "$(grep -c '^END .* off$' "$access")" = 6 ] || { grep '^END' "$access"; die "a unit is left on"; }
 # each capture of Linux is what the guest has read

@@ -17,10 +17,9 @@ $c -o "$TMP/bin/record" $here/record.c $r/kopen.c $r/krecord.c \
 	hwtrace/source/native_fmt.c hwtrace/source/file.c hwtrace/source/perf_side.c hwtrace/source/perf_attr.c hwtrace/virt/*.c hwtrace/events/*.c \
 	hwtrace/filter/*.c hwtrace/base/*.c hwtrace/time/*.c || die "the recorder does not build"
 $c -o "$TMP/bin/doctor" tests/kernel/doctor/doctor.c $r/doctor*.c hwtrace/base/diag.c || die "doctor does not build"
-PLUGIN=trace=on INIT=$here/init-record PROGRAM=$TMP/bin/. sh $here/boot.sh "$images/$kernel" "$out/build/hwtrace.ko" "$out/record" >"$TMP/boot" 2>&1 || { cat "$TMP/boot"; die "no guest"; }
+PLUGIN=trace=on INIT=$here/init-record PROGRAM=$TMP/bin/. sh $here/boot.sh "$images/$kernel" "$out/build/hwtrace.ko" "$out/record" >"$TMP/boot" 2>&1 || last "$TMP/boot" "no guest"
 log=$out/record/log tree=$out/record/tree
-! grep -E '^FAIL' "$log" || die "see $log"
-grep -q '^guest: done' "$log" || { tail -n 20 "$log"; die "the guest did not come to its end"; }
+ended "$log"
 grep -q '^item|driven|CoreSight|yes|2 ETMs, 1 ETR, 1 ETB|.*not on hardware|.*|hwtrace record -e cs_etm/@tmc_etr0/u' "$log" || { grep CoreSight "$log"; die "doctor"; }
 [ "$(grep -c '^record: 0 ' "$log")" = 6 ] && [ "$(grep -c 'CPU [01] is not traced' "$log")" = 6 ] && grep -q '^killed: 137' "$log" || { grep -E 'record|note' "$log"; die "not recorded"; }
 # what the model gave, capture by capture of each sink, is what is in the buffers, from the first byte to the last

@@ -7,11 +7,10 @@ need dtc
 build
 here=tests/kernel/coresight guest=$out/way
 INIT=$here/init-way NODES=$here/nodes-way.dts PLUGIN=way=on sh $here/boot.sh "$images/$kernel" "$out/build/hwtrace.ko" "$guest" >"$TMP/boot" 2>&1 ||
-	{ cat "$TMP/boot"; die "no guest"; }
+	last "$TMP/boot" "no guest"
 log=$guest/log access=$guest/access
-! grep -E '^FAIL' "$log" || die "see $log"
-grep -q '^guest: done' "$log" || { tail -n 20 "$log"; die "the guest did not come to its end"; }
-[ "$(grep -c '^ok: ' "$log")" -ge 5 ] || { cat "$log"; die "cases are missing"; }
+ended "$log"
+[ "$(grep -c '^ok: ' "$log")" -ge 5 ] || last "$log" "cases are missing"
 [ "$(grep -c '^END .* off$' "$access")" = 6 ] || { grep '^END' "$access"; die "a unit is left on"; }
 # Linux reads what came, of both units through the one controller. Where an ETB went over its end Linux puts a barrier in place of 16 bytes,
 # for something may be lost; here it only had begun in its middle

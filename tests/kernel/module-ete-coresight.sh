@@ -13,11 +13,10 @@ build CS_REGS="cs_sim.o etm4_model.o trbe_model.o sink_model.o" KCFLAGS="-I$PWD 
 here=tests/kernel/coresight guest=$out/ete
 aarch64-linux-gnu-gcc -std=gnu11 -O1 -Wall -Wextra -static -D_GNU_SOURCE -Iinclude -o "$TMP/bin/ete" $here/ete.c || die "ete.c"
 INIT=$here/init-ete NODES=$here/nodes-ete.dts PROGRAM=$TMP/bin/. sh $here/boot.sh "$images/$kernel" "$out/build/hwtrace.ko" "$guest" >"$TMP/boot" 2>&1 ||
-	{ cat "$TMP/boot"; die "no guest"; }
+	last "$TMP/boot" "no guest"
 log=$guest/log
-! grep -E '^FAIL|sim: ' "$log" || die "see $log"
-grep -q '^guest: done' "$log" || { tail -n 20 "$log"; die "the guest did not come to its end"; }
-[ "$(grep -c '^ok: ' "$log")" = 19 ] || { cat "$log"; die "cases are missing"; }
+ended "$log" '^FAIL|sim: '
+[ "$(grep -c '^ok: ' "$log")" = 19 ] || last "$log" "cases are missing: $(grep -c '^ok: ' "$log") of 19"
 # all that the given unit gave
 sed -n 's/^CAPTURE \([0-9]*\) etr .*/\1/p' "$guest/access" | while read -r i; do cat "$guest/bytes-$i"; done >"$TMP/came"
 [ -s "$TMP/came" ] && cmp "$TMP/came" "$guest/tree/given-0" || die "other bytes than the given unit's"

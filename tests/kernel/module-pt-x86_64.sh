@@ -9,15 +9,14 @@ for f in tests/kernel/sim/pt_sim.c tests/model/pt_model.c; do
 	cmp -s "$f" "$out/build/${f##*/}" || cp "$f" "$out/build/"
 done
 build PT_REGS="pt_sim.o pt_model.o" KCFLAGS="-I$PWD -Wno-declaration-after-statement"
-PART=pt sh tests/kernel/boot.sh "$images" "$kernel" "$out/build/hwtrace.ko" "$out/guest" >"$TMP/boot" 2>&1 || { cat "$TMP/boot"; die "no guest"; }
+PART=pt sh tests/kernel/boot.sh "$images" "$kernel" "$out/build/hwtrace.ko" "$out/guest" >"$TMP/boot" 2>&1 || last "$TMP/boot" "no guest"
 log=$out/guest/log
-grep -q '^guest: done' "$log" || { tail -n 20 "$log"; die "the guest did not come to its end"; }
-! grep -E '^(FAIL|bad)|sim: ' "$log" || die "see $log"
-grep -q '^ok: unit_sim' "$log" || { cat "$log"; die "the case is missing"; }
+ended "$log" '^(FAIL|bad)|sim: '
+grep -q '^ok: unit_sim' "$log" || last "$log" "the case is missing"
 grep '^# ' "$log"
 # what the library recorded of it
 for c in pt full newest; do
-	"$HWT" info "$out/guest/tree/$c.hwt" >"$TMP/$c" 2>&1 || { cat "$TMP/$c"; die "$c.hwt does not open"; }
+	"$HWT" info "$out/guest/tree/$c.hwt" >"$TMP/$c" 2>&1 || last "$TMP/$c" "$c.hwt does not open"
 	"$HWT" list --jsonl "$out/guest/tree/$c.hwt" 2>"$TMP/err" | grep -q '"type":"sched.switch"' || die "$c.hwt has no events: $(cat "$TMP/err")"
 	python3 tests/kernel/sim/numbers.py "$out/guest/tree/$c.hwt" || die "$c.hwt: not what the unit wrote"
 done

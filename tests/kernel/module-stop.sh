@@ -17,8 +17,10 @@ cp --sparse=always "$out/stop/out.img" "$out/stop/first.img"
 echo "# seed $seed"
 python3 tests/kernel/stop.py watch "$out/stop" "${STOPS:-10}" "$seed" >"$TMP/watch" 2>&1 &
 watch=$!
-sh tests/kernel/boot.sh "$images" "$kernel" "$out/build/hwtrace.ko" "$out/stop" >"$TMP/boot" 2>&1 || { kill $watch; cat "$TMP/boot"; die "no guest"; }
-wait $watch || { cat "$TMP/watch"; die "nobody looked"; }
-! grep -E '^(FAIL|bad)' "$out/stop/log" || die "see $out/stop/log"
-grep -q '^guest: done' "$out/stop/log" || die "the guest did not come to its end"
+sh tests/kernel/boot.sh "$images" "$kernel" "$out/build/hwtrace.ko" "$out/stop" >"$TMP/boot" 2>&1 || { kill $watch; last "$TMP/boot" "no guest"; }
+grep -q '^guest: done' "$out/stop/log" || kill $watch
+watched=0
+wait $watch || watched=$?
+ended "$out/stop/log"
+[ $watched = 0 ] || last "$TMP/watch" "nobody looked"
 python3 tests/kernel/stop.py look "$out/stop" "$HWT" "$TMP" || die "seed $seed: see $out/stop"

@@ -48,5 +48,5 @@ timeout "${LIMIT:-900}" qemu-system-aarch64 $machine -accel tcg,thread=single -s
 	-plugin "$out/plugin.so,ram=$out/ram,out=$out${PLUGIN:+,$PLUGIN}" >"$out/console" 2>&1 </dev/null || rc=$?
 rm -f "$out/ram"
 tr -d '\r' <"$out/console" >"$out/log"
-[ $rc = 0 ] || { tail -n 20 "$out/log"; echo "the guest did not power off ($rc)"; exit 1; }
-tar -xf "$out/out.img" -C "$out/tree" 2>/dev/null || { tail -n 20 "$out/log"; echo "the guest wrote nothing"; exit 1; }
+[ $rc = 0 ] || { tail -n 10 "$out/log"; echo "the guest did not power off ($rc)"; exit 1; }
+tar -xf "$out/out.img" -C "$out/tree" 2>/dev/null || { tail -n 10 "$out/log"; echo "the guest wrote nothing"; exit 1; }

@@ -57,9 +57,9 @@ if grep -q 'recorder: this QEMU does not export' "$out/console"; then
 	grep -a 'recorder:' "$out/console"
 	exit 77
 fi
-[ $rc = 0 ] || { tail -n 20 "$out/console"; echo "the guest did not power off ($rc)"; exit 1; }
+[ $rc = 0 ] || { tail -n 10 "$out/console"; echo "the guest did not power off ($rc)"; exit 1; }
 ! grep -aE 'FAIL|recorder:' "$out/console" || exit 1
-grep -qa '^guest: done' "$out/console" || { tail -n 20 "$out/console"; echo "the guest did not come to its end"; exit 1; }
+grep -qa '^guest: done' "$out/console" || { tail -n 10 "$out/console"; echo "the guest did not come to its end"; exit 1; }
 # what stood for PTWRITE in the guest, which has none
 [ $arch != x86_64 ] || LC_ALL=C sed -i "s/\x0f\x1f\x44\x00W/\xf3\x48\x0f\xae\xe0/g" "$root/bin/serve"
 (cd "$out/tree" && cpio -idm --quiet) <"$out/tree.cpio" || { echo "what the guest exported is no archive"; exit 1; }
