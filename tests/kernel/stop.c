@@ -6,12 +6,12 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <hwtrace/capture.h>
@@ -47,7 +47,15 @@ int __wrap_fdatasync(int fd)
 	return rc;
 }
 
-static atomic_bool over;
+static uint64_t until;	/* ns: then the last call was made */
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /* Calls that are numbered, on a CPU of its own. */
 static void *call(void *arg)
@@ -58,7 +66,7 @@ static void *call(void *arg)
 	CPU_ZERO(&set);
 	CPU_SET((int)cpu, &set);
 	sched_setaffinity(0, sizeof(set), &set);
-	while (!atomic_load(&over)) {
+	while (now_ns() < until) {
 		for (int k = 0; k < BURST; k++)
 			syscall(SYS_getppid, 1, 2, 3, 4, cpu, i++);
 		usleep(10000);
@@ -70,19 +78,21 @@ static void *call(void *arg)
 void case_stop(void)
 {
 	const char *seconds = getenv("SPAN");
+	uint64_t span = 1000000000ull * (uint64_t)(seconds ? atol(seconds) : 10);
 	struct hwt_record_kernel_result r;
 	struct hwt_diag d = { .text = "" };
 	struct hwt_record_kernel_opts o = { .size = sizeof(o), .output = "/disk/stop.hwt",
 		.events = "syscall.enter:getppid, sched.switch", .all = true,
-		.limit_ns = 1000000000ull * (uint64_t)(seconds ? atol(seconds) : 10) };
+		.limit_ns = span };
 	pthread_t t[2];
 
 	printf("recording\n");
+	/* the recording begins later and takes as long: it has the last call, however it closes */
+	until = now_ns() + span;
 	for (intptr_t i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, call, (void *)i);
 	if (hwt_record_kernel(&o, &r, &d) || r.lost)
 		client_fail("recording: %s; %" PRIu64 " lost", d.text, r.lost);
-	atomic_store(&over, true);
 	for (int i = 0; i < 2; i++)
 		pthread_join(t[i], NULL);
 	printf("# recorded %" PRIu64 " events\n", r.events);
