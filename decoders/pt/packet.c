@@ -142,6 +142,7 @@ static int decode_ext_fields(struct ipt_packet *out, struct ipt_ctx *ctx, const 
 		count = p[2] & 0x1f;
 		flag = p[2] >> 7;
 		ctx->bbp = 1 + flag;
+		ctx->type = count;
 		break;
 	case IPT_BEP:
 		flag = p[1] >> 7;
@@ -238,6 +239,7 @@ static int decode_bip(struct ipt_packet *out, const struct ipt_ctx *ctx, const u
 		return -HWT_E_MORE;
 	done(out, IPT_BIP, size, size == 5 ? le32(p + 1) : le64(p + 1));
 	out->count = p[0] >> 3;
+	out->extra = ctx->type;
 	return size;
 }
 

@@ -33,7 +33,7 @@ struct ipt_packet {
 	uint64_t payload;
 	/*
 	 * second field: TMA fast counter, PWRE sub C-state, PWRX deepest C-state, EVD type,
-	 * MWAIT extensions, CFE vector, TRIG instruction count
+	 * MWAIT extensions, CFE vector, TRIG instruction count, BIP type of its block
 	 */
 	uint64_t extra;
 	uint8_t  kind;		/* enum ipt_kind */
@@ -54,6 +54,7 @@ struct ipt_packet {
 struct ipt_ctx {
 	/* 0: outside a block, 1: inside one with 8-byte items, 2: with 4-byte items */
 	uint8_t bbp;
+	uint8_t type;		/* of that block */
 };
 
 /* All packets but PAD and short TNT outside blocks; use ipt_packet_decode(). */

@@ -79,6 +79,42 @@ static size_t text_trig(const struct ipt_packet *pkt, char *buf, size_t n)
 		    pkt->count & 0x20 ? ", mult" : "", pkt->flag ? ", ip" : "");
 }
 
+/*
+ * What an item of a block is: a register, or a field of the PEBS record (SDM vol. 3, "Block Item
+ * (BIP) Packet"). Last branch records are numbered within their block. "" if not defined.
+ */
+static void item_name(unsigned type, unsigned id, char *buf, size_t n)
+{
+	static const char *const gpr[] = { "rflags", "rip", "rax", "rcx", "rdx", "rbx", "rsp",
+		"rbp", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15" };
+	static const char *const basic[] = { "ip", "counters", "timestamp" };
+	static const char *const mem[] = { "address", "auxiliary", "latency", "tsx" };
+	static const char *const lbr[] = { "from", "to", "info" };
+	const char *name = NULL;
+
+	if (type == 1 && id < sizeof(gpr) / sizeof(*gpr))
+		name = gpr[id];
+	else if (type == 4 && id < sizeof(basic) / sizeof(*basic))
+		name = basic[id];
+	else if (type == 5 && id < sizeof(mem) / sizeof(*mem))
+		name = mem[id];
+	buf[0] = 0;
+	if (name)
+		snprintf(buf, n, " %s", name);
+	else if (type >= 8 && type <= 10 && id < 30)
+		snprintf(buf, n, " lbr%u.%s", id / 3, lbr[id % 3]);
+	else if (type == 16)
+		snprintf(buf, n, " xmm%u.q%u", id / 2, id % 2);
+}
+
+static size_t text_bip(const struct ipt_packet *pkt, char *buf, size_t n)
+{
+	char name[32];
+
+	item_name((unsigned)pkt->extra, pkt->count, name, sizeof(name));
+	return snprintf(buf, n, "%x: %" PRIx64 "%s", pkt->count, pkt->payload, name);
+}
+
 size_t ipt_packet_text(const struct ipt_packet *pkt, struct ipt_last_ip *last, char *buf, size_t n)
 {
 	uint64_t v = pkt->payload, x = pkt->extra;
@@ -108,7 +144,7 @@ size_t ipt_packet_text(const struct ipt_packet *pkt, struct ipt_last_ip *last, c
 	case IPT_PWRX: return text_pwrx(pkt, buf, n);
 	case IPT_BBP:
 		return snprintf(buf, n, "type %x, %u-byte items", pkt->count, pkt->flag ? 4u : 8u);
-	case IPT_BIP: return snprintf(buf, n, "%x: %" PRIx64, pkt->count, v);
+	case IPT_BIP: return text_bip(pkt, buf, n);
 	case IPT_CFE:
 		return snprintf(buf, n, "type %" PRIx64 ", vector %" PRIx64 "%s", v, x, ip);
 	case IPT_EVD: return snprintf(buf, n, "type %" PRIx64 ": %" PRIx64, x, v);

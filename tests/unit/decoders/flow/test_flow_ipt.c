@@ -346,7 +346,8 @@ static void test_record_text(void **state)
 	assert_true(flow_is_record(&ev));
 	assert_string_equal(flow_record_name(&ev), "pt:pebs");
 	n = flow_record_text(&ev, text, sizeof(text));
-	assert_string_equal(text, "bbp type 1, 8-byte items; bip 0: 11; bip 1: 0; bep ip");
+	assert_string_equal(text, "bbp type 1, 8-byte items; bip 0: 11 rflags; bip 1: 0 rip; "
+			    "bep ip");
 	assert_int_equal(n, strlen(text));
 	assert_int_equal(flow_record_text(&ev, text, 5), n);
 	assert_string_equal(text, "bbp ");

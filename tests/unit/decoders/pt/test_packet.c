@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -112,6 +113,53 @@ static void blocks(void **state)
 		assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), e.n);
 		assert_int_equal(k.kind, keeps[i].kind);
 		assert_int_equal(ctx.bbp, 1);
+	}
+}
+
+/* Case D04: what the items of each type of block are, by SDM vol. 3, "Block Item (BIP) Packet". */
+static void item_names(void **state)
+{
+	static const struct { unsigned type; const char *names; } types[] = {
+		{ 1, "rflags rip rax rcx rdx rbx rsp rbp rsi rdi r8 r9 r10 r11 r12 r13 r14 r15" },
+		{ 4, "ip counters timestamp" }, { 5, "address auxiliary latency tsx" },
+		{ 8, "lbr0.from lbr0.to lbr0.info lbr1.from lbr1.to lbr1.info lbr2.from lbr2.to "
+			"lbr2.info lbr3.from lbr3.to lbr3.info lbr4.from lbr4.to lbr4.info "
+			"lbr5.from lbr5.to lbr5.info lbr6.from lbr6.to lbr6.info lbr7.from "
+			"lbr7.to lbr7.info "
+			"lbr8.from lbr8.to lbr8.info lbr9.from lbr9.to lbr9.info" },
+		{ 16, "xmm0.q0 xmm0.q1 xmm1.q0 xmm1.q1 xmm2.q0 xmm2.q1 xmm3.q0 xmm3.q1 xmm4.q0 "
+			"xmm4.q1 xmm5.q0 xmm5.q1 xmm6.q0 xmm6.q1 xmm7.q0 xmm7.q1 xmm8.q0 xmm8.q1 "
+			"xmm9.q0 xmm9.q1 xmm10.q0 xmm10.q1 xmm11.q0 xmm11.q1 xmm12.q0 xmm12.q1 "
+			"xmm13.q0 xmm13.q1 xmm14.q0 xmm14.q1 xmm15.q0 xmm15.q1" },
+	};
+
+	(void)state;
+	for (unsigned type = 0; type < 32; type++) {
+		const char *name = "";
+
+		for (unsigned i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+			if (types[i].type == (type == 9 || type == 10 ? 8 : type))
+				name = types[i].names;
+		for (unsigned id = 0; id < 32; id++) {
+			size_t n = strcspn(name, " ");
+			struct ipt_last_ip last = { 0 };
+			struct ipt_ctx ctx = { 0 };
+			struct model_pt_buf e;
+			struct ipt_packet k;
+			char want[48], got[48];
+			uint8_t b[32];
+
+			model_pt_init(&e, b, sizeof(b));
+			model_pt_bbp(&e, type, 8);
+			model_pt_bip(&e, id, 0xabcd, 8);
+			assert_int_equal(ipt_packet_decode(&k, &ctx, b, e.n), 3);
+			assert_int_equal(ipt_packet_decode(&k, &ctx, b + 3, e.n - 3), 9);
+			ipt_packet_text(&k, &last, got, sizeof(got));
+			snprintf(want, sizeof(want), "%x: abcd%s%.*s", id, n ? " " : "", (int)n,
+				 name);
+			assert_string_equal(got, want);
+			name += n + (name[n] == ' ');
+		}
 	}
 }
 
@@ -242,7 +290,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(properties),
 		cmocka_unit_test(blocks),
-		cmocka_unit_test(younger_kinds),
+		cmocka_unit_test(item_names), cmocka_unit_test(younger_kinds),
 		cmocka_unit_test(sizes), cmocka_unit_test(last_ip),
 		cmocka_unit_test(text_is_bounded),
 	};
