@@ -374,7 +374,9 @@ static const char *contradiction(const struct opts *o)
 	if (o->nargs && o->record.pid)
 		return "record: a program or --pid, not both";
 	if (!o->nargs && !o->record.pid && !whole)
-		return "record: no program is named";
+		return machine(o) ? "record: no program is named (-p PID: one that runs already; "
+			"-a --time SECONDS: the whole machine)" :
+			"record: no program is named (-p PID: one that runs already)";
 	return NULL;
 }
 

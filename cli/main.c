@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The command table, and the way from argv to a command. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -361,14 +362,17 @@ static int unknown_command(const char *word)
 {
 	const char *near = NULL;
 	unsigned best = 3;
-	char hint[64];
+	char hint[PATH_MAX + 16];
 
 	for (unsigned i = 0; i < NCMDS; i++)
 		if (opt_distance(cmds[i].name, word) < best) {
 			best = opt_distance(cmds[i].name, word);
 			near = cmds[i].name;
 		}
-	snprintf(hint, sizeof(hint), "hwtrace %s", near ? near : "help");
+	if (!access(word, F_OK))	/* who gives a capture alone wants to know what it is */
+		snprintf(hint, sizeof(hint), "hwtrace info %s", word);
+	else
+		snprintf(hint, sizeof(hint), "hwtrace %s", near ? near : "help");
 	say(hint, "\"%s\" is no command", word);
 	return EXIT_USAGE;
 }

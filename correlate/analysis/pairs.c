@@ -71,7 +71,7 @@ static int default_to(struct hwt_pairs *p, const char *from, struct hwt_diag *di
 		return diag_set(diag, -ENOMEM, 3, NULL, HWT_NO_OFF, "out of memory");
 	if (!rc)
 		return diag_set(diag, -EINVAL, 164, NULL, HWT_NO_OFF,
-				"nothing is known to end \"%.80s\": say what does", from);
+				"nothing is known to end \"%.80s\": name its end (--to)", from);
 	rc = point_init(&p->to, p->s, to, diag);
 	free(to);
 	return rc;
