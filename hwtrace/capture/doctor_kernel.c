@@ -41,7 +41,9 @@ static void how_to_load(struct doctor *d)
 	headers = doctor_has(d, path);
 	doctor_text(d, "/sys/module/module/parameters/sig_enforce", text, sizeof(text));
 	doctor_say(i->works, "hwtrace record -k takes the same events from the kernel's own "
-		   "tracepoints (tracefs), with what they lack named");
+		   "tracepoints%s, with what they lack named", d->root_user ||
+		   doctor_may(d, DOCTOR_SYS_ADMIN) ? " (tracefs)" : ", where this user may: see "
+		   "tracefs and perf below");
 	if (sign || *text == 'Y') {
 		doctor_say(i->why, "; this kernel takes signed modules only");
 		doctor_say(i->next, "sign kmod/hwtrace.ko with a key that this machine trusts");
@@ -153,6 +155,9 @@ void doctor_perf(struct doctor *d)
 				"timeline perf.data");
 	} else {
 		doctor_say(i->why, "tracepoints need CAP_PERFMON here");
+		if (d->paranoid <= 2)	/* above, some kernels let no user record at all */
+			doctor_say(i->works, "hwtrace record -k 'sched.*' -- PROGRAM: of a program "
+				   "of one's own, what perf tells without tracepoints");
 		doctor_say(i->next, "as root, or give the tool CAP_PERFMON");
 	}
 }
