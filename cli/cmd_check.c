@@ -154,7 +154,7 @@ static void text(struct show *v, const char *name, const struct ledger *l)
 			out_str(o, "; ");
 		}
 		out_group(o, s->insns);
-		out_str(o, " instructions");
+		out_str(o, s->insns == 1 ? " instruction" : " instructions");
 		if (l->shared)
 			out_str(o, " (whole buffer, all CPUs; the holes below are those of --cpu)");
 		out_nl(o);

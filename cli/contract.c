@@ -126,7 +126,7 @@ static void sum_text(struct run *r, const struct hwt_contract_stats *st)
 	if (st->findings)
 		out_count(o, st->findings, "finding");
 	else
-		out_str(o, "all hold");
+		out_str(o, st->checks ? "all hold" : "nothing here that can be checked");
 	if (st->findings && info)
 		out_fmt(o, " [E%03u]\n      try: %s", info->id, info->hint);
 	rules(r, "the recording leaves out tasks or events", st->rules_off & ~st->rules_stepping);
