@@ -183,6 +183,7 @@ static void func_name(struct run *r, const struct func *f)
 	struct out *o = r->out;
 
 	if (f->name) {
+		r->show.named++;
 		out_safe(o, f->name);
 		if (*f->module) {
 			const char *slash = strrchr(f->module, '/');

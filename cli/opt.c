@@ -96,7 +96,7 @@ static const struct opt_def defs[O_COUNT] = {
 		"(default); packet, the next packet that names known code, which shows more" },
 	[O_LEVEL] = { "level", 0, "LEVEL", "insn range events", CMD_LIST, "Selection",
 		"insn: each instruction (default); range: instructions in a row as one line; "
-		"events: calls, returns and everything else, no instructions" },
+		"events: calls, returns and everything else but marks, no instructions" },
 	[O_LINES] = { "lines", 0, NULL, NULL, CMD_LIST | CMD_MERGES, "Output",
 		"add source file and line" },
 	[O_SUMMARY] = { "summary", 0, NULL, NULL, CMD_CALLS, "Output",

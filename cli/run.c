@@ -750,19 +750,62 @@ static void quality_line(struct run *r)
 	out_flush(e);
 }
 
+/* What ran is there, but hard to read: no symbols. */
+static void names_hint(const struct run *r)
+{
+	if (!r->opts.quiet && r->show.nameless && !r->show.named)
+		say("--elf FILE[@ADDR], the file with symbols of what was loaded; of a kernel "
+		    "--kallsyms FILE (hwtrace help calls)",
+		    "no function has a name: the code in this capture comes without symbols");
+}
+
+/* Marks that software wrote are no calls. */
+static void marks_hint(const struct run *r)
+{
+	bool calls = r->cmd->bit == CMD_CALLS ||
+		(r->cmd->bit == CMD_LIST && r->opts.level == OPT_LEVEL_EVENTS) ||
+		(r->cmd->bit == CMD_TIMELINE && !r->trace_unread &&
+		 (r->opts.detail == OPT_DETAIL_CALLS || r->opts.detail == OPT_DETAIL_EVENTS));
+	size_t i = 0, k = 0, n = calls && !r->opts.quiet ? hwt_session_bufs(r->session) : 0;
+	struct hwt_src_info s;
+
+	while (i < n) {
+		if (!hwt_session_src(r->session, i, k++, &s)) {
+			i++;
+			k = 0;
+			continue;
+		}
+		if (s.proto != HWT_PROTO_STM)
+			continue;
+		say(r->cmd->bit == CMD_TIMELINE ? "hwtrace timeline --level range FILE" :
+		    "hwtrace list FILE", "%s is a source of marks by software (STM), which stand "
+		    "beside ranges and instructions only", s.name);
+		break;
+	}
+}
+
 /* Most of it tells nothing for want of code: what does tell something. */
 static void blind_hint(const struct run *r)
 {
 	const struct hwt_flow_stats *s = &r->sum;
+	struct hwt_capture_info info;
+	bool maps = false;
+	struct hwt_map m;
 	struct out *e = &err_out;
 
 	if (r->opts.quiet || !r->decoded || !r->show.code_holes || judged(r) != JUDGED_ALL ||
 	    permille(s->bytes_decoded - s->bytes_blind, s->bytes_in) >= 500)
 		return;
-	out_str(e, "try: hwtrace info ");
+	for (size_t i = 0; !maps && hwt_image_map_at(r->show.image, i, &m); i++)
+		maps = m.missing;
+	hwt_session_info(r->session, &info);
+	out_str(e, maps ? "try: hwtrace info " : "try: hwtrace list --level events ");
 	out_safe(e, r->opts.args[0]);
-	out_str(e, ", which lists the code that is missing; hwtrace timeline --filter '*' FILE has "
-		"the kernel's events alone\n");
+	out_str(e, maps ? ", which lists the code that is missing" :
+		", whose holes name the addresses without code");
+	if (info.nevents)
+		out_str(e, "; hwtrace timeline --filter '*' FILE has the kernel's events alone");
+	out_nl(e);
 	out_flush(e);
 }
 
@@ -795,6 +838,8 @@ int run_finish(struct run *r, int rc)
 		cut = print_notes(r, rc == EXIT_USAGE && !r->opts.verbose);
 		quality_line(r);
 		blind_hint(r);
+		names_hint(r);
+		marks_hint(r);
 		if (run_interrupted)
 			rc = EXIT_INTERRUPTED;
 		else if (rc != EXIT_USAGE && (cut || r->failed))

@@ -129,6 +129,7 @@ static void name(struct run *r, const struct hwt_call *c)
 	if (c->func == HWT_NO_ADDR) {
 		out_str(o, "(not traced)");
 	} else if (hwt_image_symbol(r->show.image, &w, c->func, &sym) == 1) {
+		r->show.named++;
 		out_style(o, OUT_CYAN);
 		out_safe(o, sym.name);
 		out_style(o, OUT_PLAIN);

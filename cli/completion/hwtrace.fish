@@ -92,7 +92,7 @@ complete -c hwtrace -n '__fish_seen_subcommand_from list' -l ns -d 'times as who
 complete -c hwtrace -n '__fish_seen_subcommand_from list' -l strict -d 'exit 4 if there is any hole, or if events of the kernel are known to be lost; with --limit or a selection, among those shown'
 complete -c hwtrace -n '__fish_seen_subcommand_from list' -l max-loss -x -d 'exit 4 if more than PCT percent of the trace bytes are skipped, lost, or say nothing because code is missing; an overflow has no known size and lost events of the kernel are no trace bytes (--strict for no hole at all)'
 complete -c hwtrace -n '__fish_seen_subcommand_from list' -l resync -x -a 'psb packet' -d 'where Intel PT goes on behind a hole: psb, the next synchronisation point (default); packet, the next packet that names known code, which shows more'
-complete -c hwtrace -n '__fish_seen_subcommand_from list' -l level -x -a 'insn range events' -d 'insn: each instruction (default); range: instructions in a row as one line; events: calls, returns and everything else, no instructions'
+complete -c hwtrace -n '__fish_seen_subcommand_from list' -l level -x -a 'insn range events' -d 'insn: each instruction (default); range: instructions in a row as one line; events: calls, returns and everything else but marks, no instructions'
 complete -c hwtrace -n '__fish_seen_subcommand_from list' -l lines -d 'add source file and line'
 complete -c hwtrace -n '__fish_seen_subcommand_from calls' -l help -s h -d 'show help and exit'
 complete -c hwtrace -n '__fish_seen_subcommand_from calls' -l output -s o -r -F -d 'write to FILE; - is standard output'

@@ -325,6 +325,7 @@ void show_code(struct show *v, int32_t pid, uint64_t addr)
 	/* a dump that is an ELF file has a build-id; of another one the offset tells nothing */
 	if (!v->map.size || !v->map.path || !*v->map.path ||
 	    (v->map.raw && !v->map.build_id_size)) {
+		v->nameless++;
 		out_hex(v->o, addr, 1);
 		return;
 	}

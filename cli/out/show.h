@@ -32,6 +32,7 @@ struct show {
 	int last_line;
 	uint64_t holes, skipped, lost;	/* of the holes shown */
 	uint64_t code_holes;		/* those without code */
+	uint64_t named, nameless;	/* functions shown by name; by address, of no file */
 	uint64_t kernel_holes, kernel_addr;	/* without kernel code, the first address */
 	const char *own, *own_virtual;	/* name of a container's record, and what it stands for */
 	uint64_t repeats;		/* address spaces that the next line stands for */
