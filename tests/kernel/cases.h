@@ -23,6 +23,9 @@ void case_readers(int n);	/* so many at once, for a moment */
 
 /* quota.c */
 void case_quota(void);	/* users who take all that they get */
+/* owners.c */
+void case_owners(void);	/* all sessions, two owners, each with another filter */
+void case_owners_user(void);	/* part of it, in a program of its own */
 /* state.c */
 void case_state(void);		/* what there is, as records and in /proc */
 void client_state(struct client *c);	/* lets the module tell it, and reads */

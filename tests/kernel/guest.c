@@ -212,7 +212,9 @@ int main(int argc, char **argv)
 {
 	static const struct { const char *name; void (*run)(void); } cases[] = {
 		{ "list", list }, { "overload", case_overload }, { "slots", case_slots },
-		{ "others", case_others }, { "own", case_own }, { "process", case_process },
+		{ "others", case_others }, { "own", case_own },
+		{ "owners", case_owners }, { "owners_user", case_owners_user },
+		{ "process", case_process },
 		{ "requests", case_requests }, { "random", case_random }, { "cpus", case_cpus },
 		{ "memory", case_memory }, { "kills", case_kills }, { "calls", work_calls },
 		{ "filter", case_filter }, { "state", case_state }, { "pages", case_pages },
