@@ -93,7 +93,7 @@ help:
 		'make check-record-arm64  the recorder on an arm64 kernel, in a virtual machine' \
 		'make kmod       the kernel module, $(O)/kmod/hwtrace.ko, for the kernel of this machine or KDIR=' \
 		'make check-kernel  whole guests, kernel and programs, through the software trace units and back; the kernel module' \
-		'make check-kernel-long  the kernel module for long: overload, in and out, CPUs, power cuts, filters; PART="cpus stops"' \
+		'make check-kernel-long  the kernel module for long: overload, in and out, CPUs, power cuts, filters, random requests; PART="cpus stops"' \
 		'make check-kernel-patched  a kernel that rewrites its code while it is traced; in tests/oracle/guest/ it does not hold yet' \
 		'make bench-kernel  instructions that a record of the kernel module takes, beside LTTng' \
 		'make check-kernel-debug  the kernel module in a kernel that looks for mistakes, built here, and in a real-time one: an hour' \

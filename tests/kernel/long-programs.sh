@@ -5,4 +5,5 @@ all=${PROGRAMS:-1000000}
 RUN=programs_many ENVIRON="PROGRAMS=$all LONGEST=${LONGEST:-7200} SKIP=${SKIP:-0}" LIMIT=$((${LONGEST:-7200} + 600))
 [ -x "${O:-build}/tests/unit/kmod/test_filter" ] || { echo "not built: make ${O:-build}/tests/unit/kmod/test_filter"; exit 1; }
 PROGRAMS=$all "${O:-build}/tests/unit/kmod/test_filter" 2>&1 | grep -E '^# .*random|FAIL|programs for' || exit 1
+unset PROGRAMS	# boot.sh knows it as a folder
 . tests/kernel/long

@@ -11,22 +11,25 @@
 #include "cases.h"
 #include "client.h"
 
-#define REQUESTS 6000
+#define REQUESTS 6000	/* or REQUESTS=N; SEED=N: others */
+#define CMDS	(sizeof(cmds) / sizeof(cmds[0]))
 
 void case_random(void)
 {
 	static const unsigned cmds[] = { HWT_KMOD_INFO, HWT_KMOD_EVENT, HWT_KMOD_OPEN,
 		HWT_KMOD_START, HWT_KMOD_STOP, HWT_KMOD_COUNTS, HWT_KMOD_MARK_IT, HWT_KMOD_STATE,
-		HWT_KMOD_GET, HWT_KMOD_PUT, HWT_KMOD_PROBED };
+		HWT_KMOD_GET, HWT_KMOD_PUT, HWT_KMOD_PROBED, HWT_KMOD_HOLDER, HWT_KMOD_UNIT,
+		HWT_KMOD_TRACE, HWT_KMOD_TRACE_READ, HWT_KMOD_CS_REGS };
 	struct hwt_kmod_probe probe[2] = { { .symbol = "vfs_read" }, { .symbol = "vfs_write" } };
 	struct hwt_kmod_want want[2] = { { .id = HWT_ID_syscall_enter },
 		{ .id = HWT_ID_syscall_exit } };
 	uint64_t buf[64], in[512];
 	int fd = open(HWT_KMOD_DEVICE, O_RDWR | O_NONBLOCK), done = 0;
+	int all = cases_number("REQUESTS", REQUESTS);
 
-	srandom(7);
-	for (int i = 0; i < REQUESTS; i++) {
-		unsigned cmd = cmds[random() % 11];
+	srandom((unsigned)cases_number("SEED", 7));
+	for (int i = 0; i < all; i++) {
+		unsigned cmd = cmds[(size_t)random() % CMDS];
 		struct hwt_kmod_session *s = (void *)buf;
 
 		for (int k = 0; k < 64; k++)
@@ -50,6 +53,8 @@ void case_random(void)
 			probe[0].offset = random() % 3 ? 0 : (uint64_t)random() % 16;
 			probe[0].nargs = (uint32_t)random() % 3;
 			memcpy(probe[0].arg, buf + 20, sizeof(probe[0].arg));
+			probe[0].nfilter = random() % 4 ? 0 : (uint16_t)random() % 9;
+			probe[0].filter = (uintptr_t)(buf + 16);
 			/* bytes of any kind as a program */
 			want[0].nfilter = random() % 2 ? (uint16_t)random() % 9 : 0;
 			want[0].filter = (uintptr_t)(buf + 16);
@@ -74,5 +79,5 @@ void case_random(void)
 		}
 	}
 	close(fd);
-	printf("# %d of %d requests were fine\n", done, REQUESTS);
+	printf("# %d of %d requests were fine\n", done, all);
 }
