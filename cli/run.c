@@ -220,6 +220,24 @@ int run_output(struct run *r)
 	return 0;
 }
 
+/* A mistyped directory would look like one where nothing is found. */
+static bool dirs_there(const struct hwt_open_opts *o)
+{
+	const struct { const char *option, *dir; } v[] = {
+		{ "sysroot", o->sysroot }, { "perf-map", o->perf_map_dir },
+		{ "debuginfod-cache", o->debuginfod_cache },
+	};
+	struct stat st;
+
+	for (size_t i = 0; i < sizeof(v) / sizeof(v[0]); i++) {
+		if (!v[i].dir || (!stat(v[i].dir, &st) && S_ISDIR(st.st_mode)))
+			continue;
+		say("check the path", "--%s %s: there is no such directory", v[i].option, v[i].dir);
+		return false;
+	}
+	return true;
+}
+
 int run_open(struct run *r)
 {
 	struct hwt_diag diag = { .off = HWT_NO_OFF };
@@ -241,6 +259,8 @@ int run_open(struct run *r)
 		    r->cmd->name);
 		return EXIT_USAGE;
 	}
+	if (!dirs_there(&r->opts.open))
+		return EXIT_INPUT;
 	r->opts.open.size = sizeof(r->opts.open);
 	rc = hwt_session_open(&r->session, r->opts.args[0], &r->opts.open, &diag);
 	if (rc < 0) {

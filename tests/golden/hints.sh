@@ -31,6 +31,13 @@ silent '-a --time'
 err 2 latency --sysroot $demo --from 0x401000 $demo/perf.data
 says '\(--to\)'
 
+# a directory that is not there is not one in which nothing is found
+for o in sysroot perf-map debuginfod-cache; do
+	err 3 info --$o "$TMP/nowhere" $demo/perf.data
+	says "^hwtrace: --$o .*nowhere: there is no such directory\$"
+	err 3 info --$o $demo/perf.data $demo/perf.data
+done
+
 # boards of others: no kernel events, no list of files, no symbols, marks
 [ -d "$CAP/arm" ] || { echo "# left out: the captures of others are not in $CAP"; exit 0; }
 err 0 list --level events "$CAP/arm/juno_r1_1/in"
