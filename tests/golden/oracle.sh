@@ -11,6 +11,19 @@ SYSROOT=${SYSROOT:-build/aarch64-linux-gnu-sysroot}
 [ -e "$SYSROOT/.done" ] || SYSROOT=/nonexistent
 export SYSROOT
 PLUGIN=$P/plugin.so sh tests/oracle/record.sh "$TMP/rec" "${BLOCKS:-100000}" | sed 's/^left out/# left out/'
+# the options of the rows that were decoded, of which each pair of values is in one
+pairs() {
+	grep '^ok ' "$1" | grep -oE '[a-z]+=.*: ' | tr -d : | sort -u | awk '
+	{ for (i = 1; i <= NF; i++) { v[$i] = 1; for (k = 1; k <= NF; k++) p[$i, $k] = 1 } }
+	END {
+		for (a in v) for (b in v) if (substr(a, 1, index(a, "=")) != substr(b, 1, index(b, "=")) && !((a, b) in p)) { print "no row has " a " " b; bad = 1 }
+		if (bad || !NR) exit 1
+		for (a in v) { i = index(a, "="); o[substr(a, 1, i)] = o[substr(a, 1, i)] (o[substr(a, 1, i)] ? "|" : "") substr(a, i + 1) }
+		printf "%d rows, all pairs of", NR
+		for (a in o) printf " %s%s", a, o[a]
+		print ""
+	}'
+}
 ls "$TMP"/rec/*.rec >/dev/null 2>&1 || { echo "nothing could be recorded"; exit 77; }
 for seed in ${SEEDS:-1}; do
 	for arch in x86_64 aarch64 arm; do
@@ -23,6 +36,8 @@ for seed in ${SEEDS:-1}; do
 		grep '^sum\|^median' "$TMP/log.$arch" | sed "s/^/# $arch: /"
 		cat "$TMP/log.$arch" >>"$TMP/all"
 		[ $rc = 0 ] || die "$arch: the trace does not decode to what ran"
+		pairs "$TMP/log.$arch" >"$TMP/pairs" || die "$arch: $(cat "$TMP/pairs")"
+		sed "s/^/# $arch: /" "$TMP/pairs"
 	done
 done
 # every form of packet is in some trace

@@ -74,6 +74,22 @@ static void take(struct pairs *p, const struct row *row, unsigned nf)
 	}
 }
 
+/*
+ * OpenCSD 1.3.3 does not commit by cycle counts (IHI 0064, TRCIDR0.COMMOPT 0), which are where
+ * cycles are counted and elements wait: an overflow takes more from it than was lost, and trace
+ * info empties its return stack too early. No row has that; each pair of it is in another one.
+ */
+static int left_out(const struct factor *f, const struct row *row, const uint8_t *set)
+{
+	const uint8_t *v = row->v;
+
+	/* a guest has some factors more */
+	if (f->name != rows_etm4->name || !(set[E4_CC] && v[E4_CC] && set[E4_SPEC] && v[E4_SPEC]))
+		return 0;
+	return (set[E4_OVF] && v[E4_OVF]) ||
+		(set[E4_RS] && v[E4_RS] && set[E4_SYNC] && v[E4_SYNC] != 2);
+}
+
 /* The first pair that is left; the others to take the most of the rest with them. */
 static void fill(const struct pairs *p, const struct factor *f, unsigned nf, struct row *row)
 {
@@ -94,20 +110,21 @@ static void fill(const struct pairs *p, const struct factor *f, unsigned nf, str
 		}
 	}
 	for (unsigned i = 0; i < nf; i++) {
-		unsigned best = 0, most = 0;
+		unsigned best = f[i].n, most = 0;
 
 		if (set[i])
 			continue;
+		set[i] = 1;
 		for (unsigned v = 0; v < f[i].n; v++) {
 			unsigned g = gain(p, row, set, nf, i, v);
 
-			if (g > most) {
+			row->v[i] = (uint8_t)v;
+			if ((best == f[i].n || g > most) && !left_out(f, row, set)) {
 				most = g;
 				best = v;
 			}
 		}
 		row->v[i] = (uint8_t)best;
-		set[i] = 1;
 	}
 }
 
@@ -197,14 +214,6 @@ void rows_etm4_cfg(const struct row *row, uint64_t seed, struct model_etm4_cfg *
 	c.sync_period = sync[row->v[E4_SYNC]];
 	c.event_every = row->v[E4_EVENT] ? 200 : 0;
 	c.overflow_every = ovf[row->v[E4_OVF]];
-	/*
-	 * OpenCSD 1.3.3 does not commit by cycle counts (IHI 0064, TRCIDR0.COMMOPT 0): an overflow
-	 * takes more from it than was lost, and trace info empties its return stack too early.
-	 */
-	if (c.cycles && !c.commit1) {
-		c.overflow_every = 0;
-		c.ret_stack &= !c.sync_period;
-	}
 	*framed = row->v[E4_FRAMED];
 	*out = c;
 }
