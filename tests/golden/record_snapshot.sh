@@ -26,12 +26,14 @@ for p in $providers; do
 	rec=$!
 	# it fills its buffer more than once: 1 MiB has some 10^4 calls
 	wait_for "$TMP/log" "$p:"
-	sleep 0.6
+	# (one is told of before it goes on, which takes a slow machine a while)
+	sleep 2
 	kill -USR2 $rec
 	wait_for "$TMP/log" 's-2.hwt: [1-9]'
-	sleep 0.5
+	sleep 2
 	kill -USR2 $rec
 	wait_for "$TMP/log" 's-3.hwt: [1-9]'
+	sleep 2
 	kill -INT $rec
 	wait $rec
 	[ $? = 130 ] || die "$p: Ctrl-C: exit $?"
