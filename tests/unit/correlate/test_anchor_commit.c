@@ -12,9 +12,10 @@
 #include <hwtrace/uapi.h>
 
 #include "correlate/anchor_commit.h"
+#include "correlate/anchor_win.h"
 #include "tests/support/evlist.h"
 
-#define MAX	64
+#define MAX	(7 * ANCHOR_WINDOW)	/* events: a window, and what is behind it */
 #define SITE	0xffffffff81000100
 #define CALLER	0xffffffff81002000
 #define PROGRAM	0x401000
@@ -90,11 +91,15 @@ static struct anchor_sum tie(void)
 	struct hwt_stream *st = evlist(kernel, nkernel);
 	struct anchor_book *book;
 	struct anchor_sum sum;
+	size_t n;
+	int got;
 
 	assert_int_equal(commit_books_new(&book, &line, 1, evlist(flow, nflow), &st, 1), 0);
 	sum = *anchor_book_sum(book);
 	assert_int_equal(anchor_flow_new(&st, book, evlist(flow, nflow)), 0);
-	assert_int_equal(hwt_stream_next(st, out, MAX), nflow);
+	for (n = 0; (got = hwt_stream_next(st, out + n, MAX - n)) > 0;)
+		n += (size_t)got;
+	assert_int_equal(n, nflow);
 	hwt_stream_close(st);
 	return sum;
 }
@@ -311,6 +316,60 @@ static void emulated_call(void **state)
 	}
 }
 
+/* Program, the function in one piece, program: 3 events. */
+static void brief(uint64_t time)
+{
+	run(time, time + 10, SITE, HWT_INSN_RETURN);
+	run(time + 20, time + 30, CALLER, HWT_INSN_OTHER);
+	run(time + 40, time + 50, PROGRAM, HWT_INSN_OTHER);
+}
+
+/*
+ * Numbers of records that go back are none: nothing is tied in the window that has them, and what
+ * was told of the thread before ends there.
+ */
+static void numbers_go_back(void **state)
+{
+	const unsigned n = 2 * ANCHOR_WINDOW, wrong = ANCHOR_WINDOW + ANCHOR_WINDOW / 2;
+	struct anchor_sum sum;
+	unsigned known = 0;
+
+	/* all in one window */
+	for (unsigned i = 0; i < 4; i++) {
+		brief(1000 + i * 100);
+		numbered(1005 + i * 100, (int32_t)(20 + i), i == 2 ? 3 : 10 + i);
+	}
+	sum = tie();
+	assert_int_equal(sum.certain, 0);
+	assert_int_equal(sum.contradictions, 1);
+	for (unsigned i = 0; i < nflow; i++) {
+		assert_int_equal(out[i].tid, HWT_NONE);
+		times(&out[i], flow[i].time, flow[i].time + flow[i].span);
+	}
+
+	/* behind a window that was decided */
+	start(state);
+	for (unsigned i = 0; i < n; i++) {
+		brief(1000 + i * 100);
+		numbered(1005 + i * 100, (int32_t)(20 + i), i == wrong ? 3 : 10 + i);
+	}
+	numbered(1005 + n * 100, 20, 10 + n);
+	sum = tie();
+	assert_int_equal(sum.contradictions, 1);
+	for (unsigned i = 0; i < n; i++) {
+		int32_t tid = out[3 * i + 2].tid;
+
+		if (tid != HWT_NONE) {
+			assert_int_equal(tid, 20 + i);
+			assert_int_equal(known, i);	/* none comes again behind the end */
+			known++;
+		}
+	}
+	assert_int_equal(known, sum.certain);
+	/* three quarters of a window are decided at once */
+	assert_in_range(known, ANCHOR_WINDOW / 2, wrong - 1);
+}
+
 /* Offsets that go back tell nothing of another level. */
 static void back(void **state)
 {
@@ -358,6 +417,7 @@ int main(void)
 		cmocka_unit_test_setup(marked, start),
 		cmocka_unit_test_setup(marked_inside, start),
 		cmocka_unit_test_setup(emulated_call, start),
+		cmocka_unit_test_setup(numbers_go_back, start),
 		cmocka_unit_test_setup(back, start),
 		cmocka_unit_test_setup(lines, start),
 	};
