@@ -66,6 +66,27 @@ uint32_t idmap_get(const struct idmap *m, uint64_t id)
 	return m->cap ? find(m, id)->value : IDMAP_NONE;
 }
 
+/* What was pushed on from its home by the one that goes moves back, so that it is found. */
+void idmap_del(struct idmap *m, uint64_t id)
+{
+	uint32_t mask = m->cap - 1, hole, i;
+	struct idmap_slot *s = m->cap ? find(m, id) : NULL;
+
+	if (!s || s->value == IDMAP_NONE)
+		return;
+	hole = (uint32_t)(s - m->slots);
+	for (i = (hole + 1) & mask; m->slots[i].value != IDMAP_NONE; i = (i + 1) & mask) {
+		uint32_t from = home(m->slots[i].id, m->cap);
+
+		if (((i - from) & mask) < ((i - hole) & mask))
+			continue;
+		m->slots[hole] = m->slots[i];
+		hole = i;
+	}
+	m->slots[hole].value = IDMAP_NONE;
+	m->n--;
+}
+
 void idmap_free(struct idmap *m)
 {
 	free(m->slots);

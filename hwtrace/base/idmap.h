@@ -15,6 +15,7 @@ struct idmap {
 
 /* Sets @id to @value, which is not IDMAP_NONE. 0, or -ENOMEM with the map as it was. */
 int idmap_set(struct idmap *m, uint64_t id, uint32_t value);
+void idmap_del(struct idmap *m, uint64_t id);	/* fine if it is not there */
 uint32_t idmap_get(const struct idmap *m, uint64_t id);
 void idmap_free(struct idmap *m);
 

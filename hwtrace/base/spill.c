@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define STEP	((size_t)1 << 22)	/* bytes that are written before the system hears of them */
+#define RUN_STEP	16384		/* the same of bytes that a merge has read of one part */
 
 int temp_fd(void)
 {
@@ -104,6 +105,77 @@ void spill_done(const struct spill *s, size_t size, size_t from, size_t to)
 	b -= b % page;
 	if (a < b)
 		madvise((char *)s->v + a, b - a, MADV_DONTNEED);
+}
+
+/* A part that is sorted: what of it is left, and from where on it was not given back. */
+struct run { char *p, *end, *kept; };
+
+typedef int cmp_fn(const void *, const void *);
+
+static void sift(struct run *v, size_t i, size_t n, cmp_fn *cmp)
+{
+	struct run x = v[i];
+
+	for (size_t k; (k = 2 * i + 1) < n; i = k) {
+		if (k + 1 < n && cmp(v[k].p, v[k + 1].p) > 0)
+			k++;
+		if (cmp(x.p, v[k].p) <= 0)
+			break;
+		v[i] = v[k];
+	}
+	v[i] = x;
+}
+
+/* Merges @n sorted runs, which are all of @s, to @out. 0 or -ENOMEM. */
+static int merge(const struct spill *s, size_t size, struct run *v, size_t n, cmp_fn *cmp,
+		 struct spill *out)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift(v, i, n, cmp);
+	while (n) {
+		if (spill_room(out, size))
+			return -ENOMEM;
+		memcpy((char *)out->v + out->n++ * size, v->p, size);
+		v->p += size;
+		if (v->p == v->end || v->p - v->kept >= RUN_STEP) {
+			spill_done(s, 1, (size_t)(v->kept - (char *)s->v),
+				   (size_t)(v->p - (char *)s->v));
+			v->kept = v->p;
+		}
+		if (v->p == v->end)
+			*v = v[--n];
+		sift(v, 0, n, cmp);
+	}
+	return 0;
+}
+
+void spill_sort(struct spill *s, size_t size, cmp_fn *cmp)
+{
+	size_t run = SPILL_HEAP / size * size, bytes = s->n * size, n = 0;
+	struct run *v = s->fd ? malloc((bytes / run + 1) * sizeof(*v)) : NULL;
+	struct spill out = { .n = 0 };
+
+	if (!v) {
+		if (s->n)
+			qsort(s->v, s->n, size, cmp);
+		return;
+	}
+	for (size_t at = 0; at < bytes; at += run) {
+		char *p = (char *)s->v + at;
+		size_t left = bytes - at < run ? bytes - at : run;
+
+		qsort(p, left / size, size, cmp);
+		spill_done(s, 1, at, at + left);
+		v[n++] = (struct run){ p, p + left, p };
+	}
+	if (merge(s, size, v, n, cmp, &out)) {
+		spill_free(&out);
+		qsort(s->v, s->n, size, cmp);
+	} else {
+		spill_free(s);
+		*s = out;
+	}
+	free(v);
 }
 
 void spill_free(struct spill *s)

@@ -23,6 +23,8 @@ struct spill {
 int spill_room(struct spill *s, size_t size);
 /* Elements [from, to) need not stay resident; they can still be read and written. */
 void spill_done(const struct spill *s, size_t size, size_t from, size_t to);
+/* As qsort(), with a MiB or two of memory; @cmp never says that two are the same. */
+void spill_sort(struct spill *s, size_t size, int (*cmp)(const void *, const void *));
 void spill_free(struct spill *s);
 
 /* Descriptor of a new file without a name in $TMPDIR or /tmp, or negative. */

@@ -120,11 +120,48 @@ static void test_too_large(void **state)
 	assert_true(spill_room(&s, 16) < 0);
 }
 
+static int by_b(const void *x, const void *y)
+{
+	const struct thing *a = x, *b = y;
+
+	return a->b < b->b ? -1 : a->b > b->b;
+}
+
+/* In order of @b, which is another one than that of addition; each of them once. */
+static void test_sort(void **state)
+{
+	const size_t run = SPILL_HEAP / sizeof(struct thing);
+	const size_t sizes[] = { 0, 1, run / 2, 2 * run, 2 * run + 1, 10 * run + 77 };
+
+	for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+		struct spill s = { .n = 0 };
+		uint64_t sum = 0, want = 0;
+		const struct thing *v;
+
+		fill(&s, sizes[k]);
+		spill_sort(&s, sizeof(struct thing), by_b);
+		assert_int_equal(s.n, sizes[k]);
+		v = s.v;
+		for (size_t i = 0; i < s.n; i++) {
+			if (i && v[i - 1].b >= v[i].b)
+				assert_int_equal(i, s.n);
+			if (v[i].b != made(v[i].a).b || v[i].c != ~v[i].a)
+				assert_int_equal(i, s.n);
+			sum += v[i].a * v[i].a;
+			want += i * i;
+		}
+		assert_int_equal(sum, want);
+		fill(&s, 10);	/* it can still grow */
+		spill_free(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small), cmocka_unit_test(test_large),
-		cmocka_unit_test(test_no_place), cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_sort), cmocka_unit_test(test_no_place),
+		cmocka_unit_test(test_too_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
