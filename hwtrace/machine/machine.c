@@ -7,14 +7,18 @@
 
 #include "../base/arena.h"
 #include "../base/idmap.h"
+#include "../base/idtab.h"
 #include "../base/spill.h"
 #include "../base/vec.h"
 
 #define LEAD_MAX 0xffffffu	/* of a machine_run: 24 bits */
 #define COMM_MAX 256	/* bytes kept of a name; the kernel's own limit is 16 */
 
+#define STEP	65536	/* records that are read before memory is given back */
+#define ASKED	4096	/* the same of names that are looked up, here and there */
+
 struct task {
-	int32_t pid, tid;
+	int32_t pid;
 	uint32_t named;			/* the last one added, index in @named; NO_NAME: none */
 	const char *comm;		/* the last one set, NULL: not known */
 	const char *other;		/* if none is set, NULL: not known */
@@ -41,15 +45,15 @@ struct cpu_runs {
 };
 
 struct machine {
-	struct task *tasks;
-	size_t ntasks, cap_tasks;
-	struct idmap task_of;		/* tid to index in @tasks */
+	struct idtab tasks;		/* of struct task, by tid */
+	struct spill tids;		/* of int32_t: of all tasks, in order of addition */
 	struct arena arena;		/* of names, each once */
 	const char **comms;
 	size_t ncomms, cap_comms;
 	struct idmap comm_of;		/* hash of a name to index in @comms */
 	struct spill named;		/* of struct named: as many as there were execs and forks */
 	bool named_sorted;		/* by tid, then time */
+	unsigned asked;			/* names, since memory was given back */
 	struct cpu_runs *cpus;
 	size_t ncpus, cap_cpus;
 	struct idmap cpu_of;		/* CPU number to index in @cpus */
@@ -78,9 +82,9 @@ void machine_free(struct machine *m)
 	arena_free(&m->arena);
 	free(m->comms);
 	idmap_free(&m->comm_of);
-	free(m->tasks);
+	idtab_free(&m->tasks);
+	spill_free(&m->tids);
 	free(m->cpus);
-	idmap_free(&m->task_of);
 	idmap_free(&m->cpu_of);
 	idmap_free(&m->aspaces);
 	idmap_free(&m->owners);
@@ -90,9 +94,7 @@ void machine_free(struct machine *m)
 
 static struct task *find_task(const struct machine *m, int32_t tid)
 {
-	uint32_t i = idmap_get(&m->task_of, (uint32_t)tid);
-
-	return i == IDMAP_NONE ? NULL : &m->tasks[i];
+	return idtab_get(&m->tasks, sizeof(struct task), (uint32_t)tid);
 }
 
 static struct task *get_task(struct machine *m, int32_t tid)
@@ -101,11 +103,13 @@ static struct task *get_task(struct machine *m, int32_t tid)
 
 	if (t)
 		return t;
-	if (vec_room(&m->tasks, &m->cap_tasks, m->ntasks, sizeof(*t)) ||
-	    idmap_set(&m->task_of, (uint32_t)tid, (uint32_t)m->ntasks))
+	if (spill_room(&m->tids, sizeof(tid)))
 		return NULL;
-	t = &m->tasks[m->ntasks++];
-	*t = (struct task){ .pid = HWT_NONE, .tid = tid, .named = NO_NAME };
+	t = idtab_make(&m->tasks, sizeof(*t), (uint32_t)tid);
+	if (!t)
+		return NULL;
+	((int32_t *)m->tids.v)[m->tids.n++] = tid;
+	*t = (struct task){ .pid = HWT_NONE, .named = NO_NAME };
 	return t;
 }
 
@@ -251,6 +255,8 @@ static int split_names(struct machine *m)
 	for (size_t i = 1; i < n && !rc; i++) {
 		const struct named *v = m->named.v, *a = &v[longest], *b = &v[i];
 
+		if (i % STEP == 0)
+			spill_done(&m->named, sizeof(*v), 0, i);
 		if (a->tid != b->tid || a->until <= b->time) {
 			longest = i;
 			continue;
@@ -273,13 +279,17 @@ static void sort_names(struct machine *m)
 
 	if (!m->named.n)
 		return;
-	qsort(m->named.v, m->named.n, sizeof(struct named), by_task);
+	spill_sort(&m->named, sizeof(struct named), by_task);
 	n = m->named.n;
 	(void)split_names(m);	/* without memory a name may hold too long */
 	if (m->named.n > n)
-		qsort(m->named.v, m->named.n, sizeof(struct named), by_task);
+		spill_sort(&m->named, sizeof(struct named), by_task);
 	v = m->named.v;
 	for (size_t i = 0; i < m->named.n; i++) {
+		if (i % STEP == 0) {
+			spill_done(&m->named, sizeof(*v), 0, i);
+			idtab_rest(&m->tasks);
+		}
 		t = find_task(m, v[i].tid);
 		if (!t)
 			continue;
@@ -330,10 +340,22 @@ static const char *other(const struct machine *m, int32_t tid)
 	return t && t->other ? t->other : "";
 }
 
+/* What was read need not stay resident. A question changes nothing else. */
+static void asked(const struct machine *cm)
+{
+	struct machine *m = (struct machine *)(uintptr_t)cm;
+
+	if (++m->asked % ASKED)
+		return;
+	spill_done(&m->named, sizeof(struct named), 0, m->named.n);
+	idtab_rest(&m->tasks);
+}
+
 const char *machine_comm_at(const struct machine *m, int32_t tid, uint64_t time)
 {
 	const struct named *e;
 
+	asked(m);
 	if (time == HWT_TIME_UNKNOWN || !m->named_sorted)
 		return machine_comm(m, tid);
 	for (unsigned i = 0; i < FORKS_MAX; i++) {
@@ -364,13 +386,13 @@ int32_t machine_pid(const struct machine *m, int32_t tid)
 
 size_t machine_tasks(const struct machine *m)
 {
-	return m->ntasks;
+	return m->tids.n;
 }
 
 void machine_task_at(const struct machine *m, size_t i, int32_t *pid, int32_t *tid)
 {
-	*pid = m->tasks[i].pid;
-	*tid = m->tasks[i].tid;
+	*tid = ((const int32_t *)m->tids.v)[i];
+	*pid = machine_pid(m, *tid);
 }
 
 static struct cpu_runs *get_cpu(struct machine *m, int32_t cpu)
