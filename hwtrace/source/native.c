@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "../base/strlist.h"
 #include "../time/clock.h"
 
 #define MAX_FILES 8192		/* looked at in one folder */
@@ -129,11 +128,10 @@ static bool described(const struct native *n, const char *file)
 /* Buffers that are there and that the description, cut or damaged, does not have. */
 static int undescribed(struct native *n)
 {
-	struct strlist ns;
-	int rc = list(n, "hw", "*.bin", &ns);
+	int rc = 0;
 
-	for (size_t i = 0; i < ns.n && !rc; i++) {
-		char *name = ns.v[i];
+	for (size_t i = 0; i < n->hw.n && !rc; i++) {
+		char *name = n->hw.v[i];
 		struct trace_buf *b;
 
 		name[strlen(name) - 4] = 0;
@@ -149,7 +147,6 @@ static int undescribed(struct native *n)
 			  "it says nothing of the buffer %.80s", name);
 		rc = read_buf(n, n->c->nbufs - 1, name);
 	}
-	strlist_free(&ns);
 	return rc;
 }
 
@@ -274,10 +271,16 @@ static int read_all(struct native *n)
 	if (!rc)
 		native_one_clock(n);
 	if (!rc)
+		rc = list(n, "hw", "*.bin", &n->hw);
+	n->traced = n->c->nbufs || n->hw.n;
+	if (!rc)
 		rc = native_read_kernel(n);
 	if (!rc)
 		rc = read_pages(n);
-	return rc ? rc : read_hw(n);
+	if (!rc)
+		rc = read_hw(n);
+	strlist_free(&n->hw);
+	return rc;
 }
 
 static int exists(const char *dir, const char *name, mode_t type)

@@ -6,6 +6,7 @@
 #include <hwtrace/abi.h>
 
 #include "../base/ini.h"
+#include "../base/strlist.h"
 #include "capture.h"
 #include "native_fmt.h"
 #include "pairs.h"
@@ -61,6 +62,8 @@ struct native {
 		rates[8];	/* over the longest interval, by clock_id; interval 0: none */
 	uint64_t fit_begin, fit_end;	/* ticks that the fitted map was read at */
 	uint64_t clock_error;	/* ns that the writer says its conversion is off */
+	struct strlist hw;	/* files with trace, while the capture is read */
+	bool traced;		/* there is trace: somebody will ask which code ran */
 	bool partial;		/* kernel events of some tasks, or some of a kind */
 	bool closed, counter_cs, wrong;	/* @wrong: something of the description was left out */
 };

@@ -10,7 +10,7 @@
 #include <hwtrace/abi.h>
 #include <hwtrace/uapi.h>
 
-#include "../base/idmap.h"
+#include "../base/idtab.h"
 #include "../base/text.h"
 #include "../base/vec.h"
 #include "../events/names.h"
@@ -18,11 +18,11 @@
 #include "../image/image.h"
 #include "native.h"
 
-/* A time for each task or process. */
-struct times {
-	struct idmap of;	/* number to index in @v */
-	uint64_t *v;
-	uint32_t n;
+/* What is noted of a task, or of a process by its first task. */
+struct seen {
+	uint64_t changed;	/* the first change of its mappings, if @has_changed */
+	bool has_changed;
+	bool named, execs;	/* sched.comm, or sched.exec, told a name */
 };
 
 /* A mapping that was there when the state was told. */
@@ -45,12 +45,10 @@ struct pass {
 	struct native *n;
 	struct native_walk w;
 	uint64_t time;		/* of the record, base ns; unknown without a clock map */
-	struct times named;	/* a task got its last name */
-	struct times execs;	/* a task's last exec, as sched.exec tells it */
-	/* the same, all of them: used at the end, as tasks move between CPUs */
+	struct idtab seen;	/* of struct seen */
+	/* all names and execs: used at the end, as tasks move between CPUs */
 	struct changed *names, *begun;
 	size_t nnames, names_cap, nbegun, begun_cap;
-	struct times changed;	/* the first change of a process' mappings */
 	struct there *there;
 	size_t nthere, there_cap;
 	struct patched *patched;
@@ -149,7 +147,8 @@ static int see_task(struct pass *p, int32_t pid, int32_t tid, uint64_t aspace)
 	struct machine *m = p->n->c->machine;
 	int rc = machine_task(m, pid, tid);
 
-	if (!rc && aspace != UINT64_MAX && pid > 0)
+	/* it is the trace that tells address spaces */
+	if (!rc && p->n->traced && aspace != UINT64_MAX && pid > 0)
 		rc = machine_set_aspace(m, aspace, pid);
 	return rc;
 }
@@ -170,45 +169,29 @@ static int sched_switch(struct pass *p, const uint8_t *r)
 	return rc;
 }
 
-/* The place of @id's time, HWT_TIME_UNKNOWN at first; NULL: no memory. */
-static uint64_t *time_of(struct times *t, int32_t id)
+/* NULL: no memory. */
+static struct seen *see(struct pass *p, int32_t id)
 {
-	uint32_t i = idmap_get(&t->of, (uint32_t)id);
-
-	if (i == IDMAP_NONE) {
-		uint64_t *v = t->n & (t->n - 1) ? t->v :
-			realloc(t->v, (t->n ? 2 * (size_t)t->n : 1) * sizeof(*v));
-
-		if (!v)
-			return NULL;
-		t->v = v;
-		i = t->n;
-		if (idmap_set(&t->of, (uint32_t)id, i))
-			return NULL;
-		t->v[t->n++] = HWT_TIME_UNKNOWN;
-	}
-	return &t->v[i];
+	return idtab_make(&p->seen, sizeof(struct seen), (uint32_t)id);
 }
 
-static int note_time(const struct pass *p, struct times *of, int32_t tid)
+static bool is_named(const struct pass *p, int32_t tid)
 {
-	uint64_t *t = time_of(of, tid);
+	const struct seen *t = idtab_get(&p->seen, sizeof(*t), (uint32_t)tid);
 
-	if (!t)
-		return -ENOMEM;
-	*t = p->time;
-	return 0;
+	return t && t->named;
 }
 
 /* Each CPU's records are in order, but not those of all. */
 static int note_change(struct pass *p, int32_t pid)
 {
-	uint64_t *t = time_of(&p->changed, pid);
+	struct seen *t = see(p, pid);
 
 	if (!t)
 		return -ENOMEM;
-	if (p->time < *t)
-		*t = p->time;
+	if (!t->has_changed || p->time < t->changed)
+		t->changed = p->time;
+	t->has_changed = true;
 	return 0;
 }
 
@@ -277,16 +260,19 @@ static int use_execs(struct pass *p, int rc)
 static int exec_name(struct pass *p, const struct native_rec *r, int32_t tid, uint64_t when)
 {
 	const char *path = text_of(r, native_u32(r->p, sched_exec, path_size)), *slash;
-	int rc;
+	struct seen *t;
 
-	if (!*path || idmap_get(&p->named.of, (uint32_t)tid) != IDMAP_NONE)
+	if (!*path || is_named(p, tid))
 		return 0;
 	slash = strrchr(path, '/');
 	path = slash ? slash + 1 : path;
 	if (!*path)
 		return 0;
-	rc = note_time(p, &p->execs, tid);
-	return rc ? rc : machine_set_comm_at(p->n->c->machine, tid, when, path, 15);
+	t = see(p, tid);
+	if (!t)
+		return -ENOMEM;
+	t->execs = true;
+	return machine_set_comm_at(p->n->c->machine, tid, when, path, 15);
 }
 
 static int syscall_exit(struct pass *p, const uint8_t *r)
@@ -294,13 +280,15 @@ static int syscall_exit(struct pass *p, const uint8_t *r)
 	const struct hwt_rec *h = (const struct hwt_rec *)r;
 	uint32_t abi = native_u32(r, syscall_exit, abi);	/* all ones: not told */
 	int64_t nr = native_u32(r, syscall_exit, nr);
+	const struct seen *t;
 
 	if ((nr != p->execve && nr != p->execveat) || native_u64(r, syscall_exit, ret) ||
 	    (abi != HWT_syscall_abi_bits64 && abi != UINT32_MAX) || h->tid <= 0 ||
-	    idmap_get(&p->named.of, (uint32_t)h->tid) != IDMAP_NONE ||
-	    idmap_get(&p->execs.of, (uint32_t)h->tid) != IDMAP_NONE || p->time == HWT_TIME_UNKNOWN)
+	    p->time == HWT_TIME_UNKNOWN)
 		return 0;
-	return machine_renamed(p->n->c->machine, h->tid, p->time);
+	t = idtab_get(&p->seen, sizeof(*t), (uint32_t)h->tid);
+	return t && (t->named || t->execs) ? 0 :
+		machine_renamed(p->n->c->machine, h->tid, p->time);
 }
 
 static int sched_task(struct pass *p, uint16_t id, const struct native_rec *rec)
@@ -310,6 +298,7 @@ static int sched_task(struct pass *p, uint16_t id, const struct native_rec *rec)
 	uint64_t when = p->time == HWT_TIME_UNKNOWN ? 0 : p->time;
 	int32_t pid, tid, parent;
 	const char *comm;
+	struct seen *t;
 	uint64_t aspace;
 	int rc;
 
@@ -325,19 +314,22 @@ static int sched_task(struct pass *p, uint16_t id, const struct native_rec *rec)
 		else if (!rc)
 			rc = machine_fork_comm(c->machine, tid, (int32_t)
 					       native_u32(r, sched_fork, parent_tid), when);
-		if (!rc && pid != parent)
-			rc = note_change(p, pid);
-		return rc || pid == parent ? rc : image_fork(c->image, when, parent, pid);
+		if (rc || pid == parent || !p->n->traced)
+			return rc;
+		rc = note_change(p, pid);
+		return rc ? rc : image_fork(c->image, when, parent, pid);
 	case HWT_ID_sched_exec:
 		pid = (int32_t)native_u32(r, sched_exec, task_pid);
 		aspace = native_u64(r, sched_exec, aspace);
 		tid = (int32_t)native_u32(r, sched_exec, task_tid);
 		rc = machine_task(c->machine, pid, tid);
-		if (!rc && aspace != UINT64_MAX && pid > 0)
-			rc = machine_set_aspace(c->machine, aspace, pid);
 		if (!rc)
 			rc = exec_name(p, rec, tid, when);
 		p->in_tid = HWT_NONE;	/* a thread that calls exec gets the id of its process */
+		if (rc || !p->n->traced)
+			return rc;
+		if (aspace != UINT64_MAX && pid > 0)
+			rc = machine_set_aspace(c->machine, aspace, pid);
 		if (!rc)
 			rc = note_change(p, pid);
 		image_maps_anew(c->image, pid);
@@ -348,10 +340,12 @@ static int sched_task(struct pass *p, uint16_t id, const struct native_rec *rec)
 		comm = (const char *)r + offsetof(struct hwt_rec_sched_comm, comm);
 		pid = (int32_t)native_u32(r, sched_comm, task_pid);
 		rc = machine_task(c->machine, pid, tid);
+		t = see(p, tid);
+		if (rc || !t)
+			return -ENOMEM;
+		t->named = true;
 		image_maps_anew(c->image, pid);
-		if (!rc)
-			rc = note_time(p, &p->named, tid);
-		if (!rc)
+		if (p->n->traced)
 			rc = note(&p->names, &p->nnames, &p->names_cap,
 				  &(struct changed){ tid, HWT_NONE, p->time });
 		return rc || !*comm ? rc :
@@ -397,9 +391,9 @@ static int use_state(struct pass *p, int rc)
 {
 	for (size_t i = 0; i < p->nthere; i++) {
 		struct there *t = &p->there[i];
-		uint32_t k = idmap_get(&p->changed.of, (uint32_t)t->map.pid);
+		const struct seen *k = idtab_get(&p->seen, sizeof(*k), (uint32_t)t->map.pid);
 
-		if (k != IDMAP_NONE && p->changed.v[k] < t->time && t->time != HWT_TIME_UNKNOWN)
+		if (k && k->has_changed && k->changed < t->time && t->time != HWT_TIME_UNKNOWN)
 			t->map.from = t->time;
 		if (!rc)
 			rc = image_add_map(p->n->c->image, &t->map);
@@ -472,7 +466,7 @@ static int unmap(struct pass *p, const uint8_t *r)
 	int32_t pid = (int32_t)native_u32(r, mm_unmap, map_pid);
 	int rc;
 
-	if (!size || size > UINT64_MAX - addr || p->time == HWT_TIME_UNKNOWN)
+	if (!size || size > UINT64_MAX - addr || p->time == HWT_TIME_UNKNOWN || !p->n->traced)
 		return 0;
 	rc = note_change(p, pid);
 	return rc ? rc : image_unmap(p->n->c->image, pid, p->time, addr, size);
@@ -521,7 +515,7 @@ static int record(struct pass *p, const struct native_rec *r)
 		return sched_task(p, r->e->id, r);
 	case HWT_ID_syscall_exit: return syscall_exit(p, r->p);
 	case HWT_ID_mm_map:
-		if (!native_rec_map(r, &m))
+		if (!p->n->traced || !native_rec_map(r, &m))
 			return 0;
 		m.from = p->time == HWT_TIME_UNKNOWN ? 0 : p->time;
 		rc = note_change(p, m.pid);
@@ -604,12 +598,7 @@ int native_read_kernel(struct native *n)
 		rc = add_patched(&p);
 	else
 		free(p.patched);
-	idmap_free(&p.named.of);
-	free(p.named.v);
-	idmap_free(&p.execs.of);
-	free(p.execs.v);
-	idmap_free(&p.changed.of);
-	free(p.changed.v);
+	idtab_free(&p.seen);
 	free(p.there);
 	native_rates(n);
 	machine_sort(n->c->machine);

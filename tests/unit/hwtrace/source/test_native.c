@@ -481,6 +481,10 @@ static void exec_named_on(int32_t cpu)
 	uint8_t byte;
 
 	assert_int_equal(native_create(&w, scratch("e.hwt"), true, &diag), 0);
+	/* without trace nobody asks for code, and none is kept */
+	assert_int_equal(native_add_buf(w, "b", 0, HWT_NONE, HWT_NONE, FRAMING_NONE,
+					&(struct trace_cfg){ .proto = HWT_PROTO_PT, .core = "",
+						.cpu = HWT_NONE }, 1), 0);
 	assert_int_equal(native_clock(w, &(struct native_clock){ .counter = "tsc", .base = "b",
 		.frequency = 1000000000 }), 0);
 	assert_int_equal(native_file(w, "image", scratch("image"), NULL, 0), 0);

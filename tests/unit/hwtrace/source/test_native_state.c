@@ -62,6 +62,10 @@ static void make(void)
 	struct hwt_diag diag;
 
 	assert_int_equal(native_create(&w, scratch("s.hwt"), true, &diag), 0);
+	/* without trace nobody asks for code, and none is kept */
+	assert_int_equal(native_add_buf(w, "b", 0, HWT_NONE, HWT_NONE, FRAMING_NONE,
+					&(struct trace_cfg){ .proto = HWT_PROTO_PT, .core = "",
+						.cpu = HWT_NONE }, 1), 0);
 	assert_int_equal(native_clock(w, &k), 0);
 	task(0, 1000, 20, 20, 0x7000, "alone");
 	map(0, 1001, 20, 0x400000, HWT_map_kind_file, "/bin/alone");
