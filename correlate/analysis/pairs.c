@@ -128,6 +128,8 @@ int hwt_pairs_new(struct hwt_pairs **out, struct hwt_session *s, const struct hw
 	p->same_function = same_places(&p->from, &p->to);
 	p->wakes = p->from_key.by == BY_TASK && p->to_key.by == BY_TASK &&
 		!strcmp(p->from_key.field, "wake_tid") && !strcmp(p->to_key.field, "next_tid");
+	p->lives = p->from_key.by == BY_TASK && p->to_key.by == BY_TASK &&
+		(!*p->to_key.field || !strcmp(p->to_key.field, "next_tid"));
 	if (!is_dirty(&p->from) && !is_dirty(&p->to))
 		p->fit = session_fit(s);
 	p->frames = is_exit(p);
@@ -162,6 +164,7 @@ static void forget(struct hwt_pairs *p)
 	story_free(p->story);
 	p->story = NULL;
 	p->slots.n = p->nopen = p->waiting = 0;
+	p->free_slot = 0;
 	idmap_free(&p->by_key);
 	p->by_key = (struct idmap){ .n = 0 };
 	tasks_free(&p->tasks);
@@ -204,22 +207,6 @@ void hwt_pairs_stats(const struct hwt_pairs *p, struct hwt_pair_stats *out)
 	out->scope = p->tasks.scope.bits;
 	out->tasks = p->tasks.recorded;
 	out->unended += p->waiting;
-}
-
-/* The slot of a key; NULL if there is none and @make is false, or no room. */
-static struct pairs_slot *slot_of(struct hwt_pairs *p, uint64_t key, bool make)
-{
-	uint32_t at = idmap_get(&p->by_key, key);
-
-	if (at != IDMAP_NONE)
-		return (struct pairs_slot *)p->slots.v + at;
-	if (!make || p->slots.n >= PAIRS_KEYS || !vec_push(&p->slots, sizeof(struct pairs_slot)))
-		return NULL;
-	if (idmap_set(&p->by_key, key, (uint32_t)p->slots.n - 1) < 0) {
-		p->slots.n--;
-		return NULL;
-	}
-	return (struct pairs_slot *)p->slots.v + p->slots.n - 1;
 }
 
 static struct pairs_open *pop(struct hwt_pairs *p, struct pairs_slot *slot)
@@ -414,9 +401,10 @@ static void nested_begin(struct hwt_pairs *p, const struct hwt_event *ev)
 
 	if (!pairs_key_of(p, &p->from_key, ev, &key))
 		return;
-	slot = slot_of(p, key, true);
+	slot = pairs_slot_of(p, key, true);
 	p->st.from += point_at(&p->from, ev);
 	begin(p, slot, ev, key);
+	pairs_tidy(p, key);
 }
 
 /* @c ends the last entry that has no return; @lost: when it ended is not known. */
@@ -430,13 +418,14 @@ static int nested_end(struct hwt_pairs *p, const struct hwt_event *ev, const str
 
 	if (!pairs_key_of(p, &p->from_key, ev, &key))
 		return 0;
-	slot = slot_of(p, key, false);
+	slot = pairs_slot_of(p, key, false);
 	p->st.to += !lost;
 	if (!slot || !slot->top) {
 		p->st.unbegun += !lost;
 		return 0;
 	}
 	o = pop(p, slot);
+	pairs_tidy(p, key);
 	if (lost) {
 		p->st.unended += !o->nested;
 		return 0;
@@ -491,7 +480,7 @@ static void leave(struct hwt_pairs *p, const struct hwt_event *ev)
 	if (!p->wakes || ev->type != HWT_EV_RECORD || ev->u.rec.id != HWT_ID_sched_switch || !r ||
 	    ev->u.rec.size < sizeof(*r) || r->prev_tid == r->next_tid)
 		return;
-	slot = slot_of(p, (uint32_t)r->prev_tid, false);
+	slot = pairs_slot_of(p, (uint32_t)r->prev_tid, false);
 	if (!slot || !slot->top)
 		return;
 	if (p->from.e->id == HWT_ID_sched_waking) {
@@ -499,7 +488,25 @@ static void leave(struct hwt_pairs *p, const struct hwt_event *ev)
 		return;
 	}
 	pop(p, slot);
+	pairs_tidy(p, (uint32_t)r->prev_tid);
 	p->st.unended++;
+}
+
+/*
+ * A task is gone: what waits for it to do something has no end. Not what others do with it: free
+ * its memory.
+ */
+static void died(struct hwt_pairs *p, const struct hwt_event *ev)
+{
+	int32_t tid = tasks_dead(ev);
+	struct pairs_slot *slot;
+
+	if (!tid || !p->lives)
+		return;
+	slot = pairs_slot_of(p, (uint32_t)tid, false);
+	while (slot && slot->top && slot->top->p.from.clock == ev->clock)
+		p->st.unended += !pop(p, slot)->nested;
+	pairs_tidy(p, (uint32_t)tid);
 }
 
 static int plain(struct hwt_pairs *p, const struct hwt_event *ev, struct hwt_pair *out)
@@ -512,11 +519,12 @@ static int plain(struct hwt_pairs *p, const struct hwt_event *ev, struct hwt_pai
 	if (at_to < 0 || at_from < 0)
 		return at_to < 0 ? at_to : at_from;
 	if (at_to && pairs_key_of(p, &p->to_key, ev, &key)) {
-		slot = slot_of(p, key, false);
+		slot = pairs_slot_of(p, key, false);
 		p->st.to++;
 		if (slot && slot->top) {
 			struct pairs_open *o = pop(p, slot);
 
+			pairs_tidy(p, key);
 			o->p.tainted = o->p.tainted || (c && c->tainted && c->inferred);
 			done = end(p, o, ev, out);
 		} else {
@@ -524,13 +532,14 @@ static int plain(struct hwt_pairs *p, const struct hwt_event *ev, struct hwt_pai
 		}
 	}
 	if (at_from && pairs_key_of(p, &p->from_key, ev, &key)) {
-		slot = slot_of(p, key, true);
+		slot = pairs_slot_of(p, key, true);
 		p->st.from++;
 		if (slot && slot->top) {
 			pop(p, slot);
 			p->st.replaced++;
 		}
 		begin(p, slot, ev, key);
+		pairs_tidy(p, key);
 	}
 	return done;
 }
@@ -556,6 +565,7 @@ int hwt_pairs_event(struct hwt_pairs *p, const struct hwt_event *ev, struct hwt_
 		return p->failed;
 	leave(p, ev);
 	n = p->same_function ? nested(p, ev, out) : plain(p, ev, out);
+	died(p, ev);
 	return p->failed ? p->failed : n;
 }
 

@@ -9,7 +9,6 @@
 #include "task.h"
 
 #define PAIRS_OPEN	65536	/* at a time */
-#define PAIRS_KEYS	(1u << 20)
 
 enum pairs_by {
 	BY_TASK,	/* @field: a task id in the record; "": the one that runs */
@@ -41,6 +40,7 @@ struct pairs_open {
 
 struct pairs_slot {
 	struct pairs_open *top;
+	uint32_t free;		/* the next one without a key, from 1 on */
 };
 
 /* Who makes more of the pairs; NULL of each: nothing. 0 or -ENOMEM. */
@@ -63,6 +63,7 @@ struct hwt_pairs {
 	struct hwt_addr_range *addrs;	/* of both points, for the walk */
 	bool same_function;		/* entry and return of it: they nest */
 	struct tails tails[2];		/* of returns: @from, @to */
+	bool lives;			/* the task of the key has to run for the end */
 	bool wakes;			/* from a wakeup to the switch to that task */
 	bool frames;			/* the timeline has them */
 	bool trace;			/* an end is seen by the trace units */
@@ -72,7 +73,8 @@ struct hwt_pairs {
 	const struct time_fit *fit;	/* of the counter that stamped both points; NULL */
 	struct story *story;		/* NULL: nobody asks for waits */
 	struct idmap by_key;
-	struct vec slots;		/* of struct pairs_slot, one a key */
+	struct vec slots;		/* of struct pairs_slot, one a key that has an open one */
+	uint32_t free_slot;		/* one without a key, from 1 on; 0: none */
 	struct pairs_open *unused;
 	size_t nopen, waiting;	/* @waiting: those that are no nested call */
 	struct hwt_pair_stats st;
@@ -90,6 +92,11 @@ int pairs_key_init(struct hwt_pairs *p, const char *key, struct hwt_diag *diag);
 /* The value for an event at a point: 1, or 0 if it has none. */
 int pairs_key_of(const struct hwt_pairs *p, const struct pairs_key *k, const struct hwt_event *ev,
 		 uint64_t *v);
+
+/* The slot of a key; NULL if there is none and @make is false, or no room. */
+struct pairs_slot *pairs_slot_of(struct hwt_pairs *p, uint64_t key, bool make);
+/* A key that nothing waits for any more takes no room. */
+void pairs_tidy(struct hwt_pairs *p, uint64_t key);
 
 /* hwt_pairs_waits() is asked from now on. 0 or -ENOMEM. */
 int pairs_keep_story(struct hwt_pairs *p);

@@ -191,3 +191,37 @@ int pairs_key_of(const struct hwt_pairs *p, const struct pairs_key *k, const str
 		*v = 1ull << 63 | (uint32_t)ev->cpu;
 	return ev->tid >= 0 || ev->cpu >= 0;
 }
+
+struct pairs_slot *pairs_slot_of(struct hwt_pairs *p, uint64_t key, bool make)
+{
+	uint32_t at = idmap_get(&p->by_key, key);
+	struct pairs_slot *slot;
+
+	if (at != IDMAP_NONE)
+		return (struct pairs_slot *)p->slots.v + at;
+	if (!make)
+		return NULL;
+	if (!p->free_slot) {
+		if (!vec_push(&p->slots, sizeof(*slot)))
+			return NULL;
+		p->free_slot = (uint32_t)p->slots.n;
+	}
+	at = p->free_slot - 1;
+	if (idmap_set(&p->by_key, key, at) < 0)
+		return NULL;
+	slot = (struct pairs_slot *)p->slots.v + at;
+	p->free_slot = slot->free;
+	*slot = (struct pairs_slot){ .top = NULL };
+	return slot;
+}
+
+void pairs_tidy(struct hwt_pairs *p, uint64_t key)
+{
+	struct pairs_slot *slot = pairs_slot_of(p, key, false);
+
+	if (!slot || slot->top)
+		return;
+	slot->free = p->free_slot;
+	p->free_slot = (uint32_t)(slot - (struct pairs_slot *)p->slots.v) + 1;
+	idmap_del(&p->by_key, key);
+}

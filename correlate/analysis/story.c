@@ -47,32 +47,14 @@ void story_free(struct story *s)
 		return;
 	free(s->stretch);
 	free(s->turn);
-	free(s->tasks.v);
+	idtab_free(&s->tasks);
 	free(s->cpus.v);
-	idmap_free(&s->by_tid);
 	free(s);
 }
 
 static struct story_task *find_task(const struct story *s, int32_t tid)
 {
-	uint32_t at = idmap_get(&s->by_tid, (uint32_t)tid);
-
-	return at == IDMAP_NONE ? NULL : (struct story_task *)s->tasks.v + at;
-}
-
-/* NULL without memory. */
-static struct story_task *task_of(struct story *s, int32_t tid)
-{
-	struct story_task *k = find_task(s, tid);
-
-	if (k)
-		return k;
-	k = vec_push(&s->tasks, sizeof(*k));
-	if (k && idmap_set(&s->by_tid, (uint32_t)tid, (uint32_t)s->tasks.n - 1)) {
-		s->tasks.n--;
-		k = NULL;
-	}
-	return k;
+	return idtab_get(&s->tasks, sizeof(struct story_task), (uint32_t)tid);
 }
 
 static const struct story_cpu *find_cpu(const struct story *s, int32_t cpu)
@@ -125,12 +107,12 @@ static struct hwt_interval instant(const struct hwt_event *ev)
 /* In a recording of some tasks others take turns that are not told. */
 static bool all_told(const struct tasks *t, int32_t tid)
 {
-	uint32_t at;
+	const struct task *k;
 
 	if (!(t->scope.bits & HWT_SCOPE_TASKS))
 		return true;
-	at = tid > 0 ? idmap_get(&t->by_tid, (uint64_t)tid) : IDMAP_NONE;
-	return at != IDMAP_NONE && ((const struct task *const *)t->tasks.v)[at]->recorded;
+	k = tasks_find(t, tid);
+	return k && k->recorded;
 }
 
 static void next_turn(struct story *s, struct story_cpu *c, const struct hwt_event *ev,
@@ -253,7 +235,7 @@ static void woken_by(const struct story *s, const struct hwt_event *ev, struct s
 int story_change(struct story *s, const struct hwt_event *ev, const struct task_change *c)
 {
 	const struct hwt_rec_sched_waking *w = wake_of(ev);
-	struct story_task *k = task_of(s, c->task->tid);
+	struct story_task *k = idtab_make(&s->tasks, sizeof(*k), (uint32_t)c->task->tid);
 	uint8_t part = c->part;
 
 	if (!k)

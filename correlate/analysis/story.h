@@ -59,8 +59,7 @@ struct story {
 	struct story_turn *turn;
 	uint64_t nstretch, nturn;
 	bool irq_ends, softirq_ends;	/* ends are recorded: what is open is open */
-	struct idmap by_tid;
-	struct vec tasks;		/* of struct story_task */
+	struct idtab tasks;		/* of struct story_task, by tid */
 	struct vec cpus;		/* of struct story_cpu */
 };
 

@@ -16,11 +16,8 @@
 
 void tasks_free(struct tasks *t)
 {
-	for (size_t i = 0; i < t->tasks.n; i++)
-		free(((struct task **)t->tasks.v)[i]);
-	free(t->tasks.v);
+	idtab_free(&t->tasks);
 	free(t->cpus.v);
-	idmap_free(&t->by_tid);
 	*t = (struct tasks){ .any = 0 };
 }
 
@@ -54,13 +51,13 @@ static uint64_t holes_at(const struct tasks *t, const struct task *k)
 /* More parts are told from now on; where tasks are may be one of them. */
 static void told(struct tasks *t, unsigned parts)
 {
-	struct task **v = t->tasks.v;
+	struct task *k;
 
-	for (size_t i = 0; i < t->tasks.n; i++)
-		v[i]->holes += holes_at(t, v[i]) - v[i]->base;
+	for (uint32_t i = 0; (k = idtab_next(&t->tasks, sizeof(*k), &i));)
+		k->holes += holes_at(t, k) - k->base;
 	t->known |= parts;
-	for (size_t i = 0; i < t->tasks.n; i++)
-		v[i]->base = holes_at(t, v[i]);
+	for (uint32_t i = 0; (k = idtab_next(&t->tasks, sizeof(*k), &i));)
+		k->base = holes_at(t, k);
 }
 
 /*
@@ -103,34 +100,35 @@ void tasks_probe(struct tasks *t, struct hwt_session *s)
 	tasks_scope_begin(t);
 }
 
+struct task *tasks_find(const struct tasks *t, int32_t tid)
+{
+	return tid > 0 ? idtab_get(&t->tasks, sizeof(struct task), (uint32_t)tid) : NULL;
+}
+
 struct task *tasks_get(struct tasks *t, int32_t tid)
 {
-	struct task *k, **slot;
-	uint32_t at;
+	struct task *k = tasks_find(t, tid);
 
-	if (tid <= 0)
+	if (k || tid <= 0)
+		return k;
+	k = idtab_make(&t->tasks, sizeof(*k), (uint32_t)tid);
+	if (!k)
 		return NULL;
-	at = idmap_get(&t->by_tid, (uint64_t)tid);
-	if (at != IDMAP_NONE)
-		return ((struct task **)t->tasks.v)[at];
-	if (t->tasks.n >= TASKS_MAX)
-		return NULL;
-	k = calloc(1, sizeof(*k));
-	slot = k ? vec_push(&t->tasks, sizeof(*slot)) : NULL;
-	if (!slot) {
-		free(k);
-		return NULL;
-	}
 	*k = (struct task){ .pid = HWT_NONE, .tid = tid, .cpu = HWT_NONE, .call = HWT_NONE,
 		.state = HWT_PART_UNKNOWN, .part = HWT_PART_UNKNOWN };
 	k->base = holes_at(t, k);
-	*slot = k;
-	if (idmap_set(&t->by_tid, (uint64_t)tid, (uint32_t)t->tasks.n - 1) < 0) {
-		t->tasks.n--;
-		free(k);
-		return NULL;
-	}
 	return k;
+}
+
+/* One that has called exit may be made to leave, or wait, before its last switch. */
+int32_t tasks_dead(const struct hwt_event *ev)
+{
+	const struct hwt_rec_sched_switch *s = ev->type == HWT_EV_RECORD && ev->u.rec.data ?
+		REC(ev, sched_switch) : NULL;
+
+	return s && s->preempted != HWT_yesno_yes && s->prev_tid > 0 &&
+		(s->prev_state == HWT_task_state_dead ||
+		 s->prev_state == HWT_task_state_zombie) ? s->prev_tid : 0;
 }
 
 struct task_cpu *tasks_cpu(struct tasks *t, int32_t cpu)

@@ -5,11 +5,10 @@
 /* What each task does, from the kernel's events in their order: runs, waits, is interrupted. */
 #include <hwtrace/latency.h>
 
-#include "../../hwtrace/base/idmap.h"
+#include "../../hwtrace/base/idtab.h"
 #include "../../hwtrace/base/vec.h"
 
 #define TASK_CPUS	8192	/* larger numbers of CPUs are not followed */
-#define TASKS_MAX	(1u << 22)	/* as many ids as a kernel has (PID_MAX_LIMIT) */
 
 struct task {
 	int32_t pid, tid;
@@ -57,8 +56,7 @@ struct task_change {
 #define TASK_CHANGES	4	/* of one event */
 
 struct tasks {
-	struct vec tasks;	/* of struct task * */
-	struct idmap by_tid;
+	struct idtab tasks;	/* of struct task, by tid */
 	struct vec cpus;	/* of struct task_cpu */
 	uint64_t holes;		/* in trace of no known CPU or task, and lost kernel records */
 	uint64_t any;		/* all holes */
@@ -76,6 +74,10 @@ struct tasks {
 void tasks_free(struct tasks *t);
 /* Looks at the begin of the kernel's events for which parts there are. */
 void tasks_probe(struct tasks *t, struct hwt_session *s);
+/* The task, NULL if nothing is known of it. */
+struct task *tasks_find(const struct tasks *t, int32_t tid);
+/* The task that leaves its CPU for good by this event; 0: none does. */
+int32_t tasks_dead(const struct hwt_event *ev);
 /* The task, made if it is new; NULL for no task (idle, not known) or without memory. */
 struct task *tasks_get(struct tasks *t, int32_t tid);
 /*

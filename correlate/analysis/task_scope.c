@@ -133,12 +133,12 @@ void tasks_scope(struct tasks *t, const struct hwt_event *ev, bool probe)
 
 void tasks_scope_begin(struct tasks *t)
 {
+	struct task *k;
+
 	if (t->broken > t->joins / FEW && !t->lost)
 		t->scope.bits = HWT_SCOPE_TASKS | HWT_SCOPE_GUESSED;
 	t->events = 0;
-	for (size_t i = 0; i < t->tasks.n; i++) {
-		struct task *k = ((struct task **)t->tasks.v)[i];
-
+	for (uint32_t i = 0; (k = idtab_next(&t->tasks, sizeof(*k), &i));) {
 		k->born = false;
 		k->unseen = 0;
 	}

@@ -36,8 +36,6 @@ static struct why_thread *thread_of(struct hwt_why *w, uint64_t key)
 
 	if (at != IDMAP_NONE)
 		return ((struct why_thread **)w->threads.v)[at];
-	if (w->threads.n >= TASKS_MAX)
-		return NULL;
 	t = calloc(1, sizeof(*t));
 	slot = t ? vec_push(&w->threads, sizeof(*slot)) : NULL;
 	if (!slot || idmap_set(&w->by_key, key, (uint32_t)w->threads.n - 1) < 0) {
@@ -246,9 +244,8 @@ static int holes(struct hwt_why *w, const struct hwt_event *ev)
 
 	for (size_t i = 0; !rc && i < w->threads.n; i++) {
 		struct why_thread *t = ((struct why_thread **)w->threads.v)[i];
-		uint32_t at = idmap_get(&w->pairs->tasks.by_tid, t->key);
-		const struct task *k = at == IDMAP_NONE ? NULL :
-			((struct task **)w->pairs->tasks.tasks.v)[at];
+		const struct task *k = t->key >> 63 ? NULL :
+			tasks_find(&w->pairs->tasks, (int32_t)t->key);
 		bool here = t->key >> 63 ? ev->cpu < 0 || (int32_t)t->key == ev->cpu :
 			ev->tid > 0 ? t->key == (uint64_t)ev->tid : ev->cpu < 0 || !k ||
 			k->cpu < 0 || (k->cpu == ev->cpu && k->state == HWT_PART_RUN);
@@ -271,6 +268,25 @@ static bool for_pairs(const struct hwt_why *w, const struct hwt_event *ev)
 	return true;
 }
 
+/* It is never seen again, but for another task with its id. */
+static void drop(struct hwt_why *w, int32_t tid)
+{
+	uint32_t at = idmap_get(&w->by_key, (uint64_t)tid);
+	struct why_thread **v = w->threads.v, *t, *last;
+
+	if (at == IDMAP_NONE)
+		return;
+	t = v[at];
+	last = v[--w->threads.n];
+	idmap_del(&w->by_key, (uint64_t)tid);
+	if (last != t) {
+		v[at] = last;
+		(void)idmap_set(&w->by_key, last->key, at);	/* there is room: one less */
+	}
+	path_free(&t->path);
+	free(t);
+}
+
 int hwt_why_event(struct hwt_why *w, const struct hwt_event *ev)
 {
 	uint64_t key = ev->tid > 0 ? (uint64_t)ev->tid : 1ull << 63 | (uint32_t)ev->cpu;
@@ -281,6 +297,9 @@ int hwt_why_event(struct hwt_why *w, const struct hwt_event *ev)
 	if (rc < 0)
 		return rc;
 	switch (ev->type) {
+	case HWT_EV_RECORD:
+		drop(w, tasks_dead(ev));
+		return 0;
 	case HWT_EV_GAP:
 		return holes(w, ev);
 	case HWT_EV_RANGE:
