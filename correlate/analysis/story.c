@@ -155,6 +155,13 @@ static void queued(struct story *s, const struct hwt_event *ev)
 		k->moved = true;
 }
 
+/* Who has the CPU is not known before the next switch. */
+static void lose(struct story_cpu *c)
+{
+	c->tid = HWT_NONE;
+	c->irq = c->softirq = false;
+}
+
 int story_event(struct story *s, const struct hwt_event *ev)
 {
 	const struct hwt_rec_sched_switch *r = REC(ev, sched_switch);
@@ -162,6 +169,9 @@ int story_event(struct story *s, const struct hwt_event *ev)
 	const struct hwt_rec_irq_entry *i = REC(ev, irq_entry);
 	struct story_cpu *c;
 
+	if (ev->type == HWT_EV_RECORD && ev->u.rec.id == HWT_ID_stream_lost && ev->cpu < 0)
+		for (size_t k = 0; k < s->cpus.n; k++)
+			lose((struct story_cpu *)s->cpus.v + k);
 	if (ev->type != HWT_EV_RECORD || ev->cpu < 0 || ev->cpu >= TASK_CPUS)
 		return 0;
 	c = cpu_of(s, ev->cpu);
@@ -169,9 +179,7 @@ int story_event(struct story *s, const struct hwt_event *ev)
 		return -ENOMEM;
 	queued(s, ev);
 	if (ev->u.rec.id == HWT_ID_stream_lost) {
-		/* who has it is not known before the next switch */
-		c->tid = HWT_NONE;
-		c->irq = c->softirq = false;
+		lose(c);
 	} else if (r && ev->time != HWT_TIME_UNKNOWN) {
 		next_turn(s, c, ev, r);
 	} else if (i) {
