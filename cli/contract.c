@@ -98,6 +98,33 @@ static void rules(struct run *r, const char *why, uint32_t set)
 			out_fmt(o, " %s", hwt_contract_rule(i));
 }
 
+static bool is_filtered(const struct run *r)
+{
+	struct hwt_scope s;
+
+	hwt_session_scope(r->session, &s);
+	return s.bits & HWT_SCOPE_EVENTS;
+}
+
+/* What a filter left out is not told by anything else: numbers of records have gaps, too. */
+static void filtered_text(struct run *r)
+{
+	const char *key, *value, *filter = NULL;
+
+	if (!is_filtered(r))
+		return;
+	for (size_t i = 0; (key = hwt_session_fact(r->session, i, &value)); i++)
+		if (!strcmp(key, "filter") || (!filter && !strcmp(key, "events")))
+			filter = value;
+	out_str(r->out, "note: a filter chose which events of the kernel were recorded");
+	if (filter) {
+		out_str(r->out, " (");
+		out_safe(r->out, filter);
+		out_str(r->out, ")");
+	}
+	out_str(r->out, ": where it left one out, a begin, an end or a cause may be missing\n");
+}
+
 static void sum_text(struct run *r, const struct hwt_contract_stats *st)
 {
 	const struct hwt_error_info *info = hwt_error_info(E_CONTRACT);
@@ -133,6 +160,7 @@ static void sum_text(struct run *r, const struct hwt_contract_stats *st)
 	rules(r, "the recorder steps the program and has the kernel's events of one CPU only",
 	      st->rules_stepping);
 	out_nl(o);
+	filtered_text(r);
 }
 
 void contract_left_out(struct run *r)
@@ -140,6 +168,7 @@ void contract_left_out(struct run *r)
 	struct hwt_contract_stats st = { .records = 0 };
 	struct hwt_diag diag;
 
+	filtered_text(r);
 	if (run_interrupted || hwt_session_contract(r->session, NULL, NULL, &st, &diag) ||
 	    !st.rules_off)
 		return;
@@ -174,6 +203,8 @@ static void sum_json(struct run *r, const struct hwt_contract_stats *st)
 	jsonl_u64(j, "checks", st->checks);
 	jsonl_u64(j, "findings", st->findings);
 	jsonl_u64(j, "losses", st->losses);
+	if (is_filtered(r))
+		jsonl_bool(j, "filtered", true);
 	json_rules(j, "rules_off", st->rules_off);
 	json_rules(j, "rules_stepping", st->rules_stepping);
 	jsonl_close(j);
