@@ -393,33 +393,19 @@ static int by_hash(const void *a, const void *b)
 	return by_length(a, b);
 }
 
-typedef int (*order_fn)(const void *, const void *);
+#define STEP	16384	/* calls that are read before memory is given back */
 
-static void sink(struct why_call *v, size_t i, size_t n, order_fn order)
+/* The @i-th; all of them are read in order. */
+static const struct why_call *call_at(const struct hwt_why *w, size_t i)
 {
-	struct why_call x = v[i];
-
-	for (size_t k; (k = 2 * i + 1) < n; i = k) {
-		k += k + 1 < n && order(&v[k + 1], &v[k]) > 0;
-		if (order(&v[k], &x) <= 0)
-			break;
-		v[i] = v[k];
-	}
-	v[i] = x;
+	if (i && i % STEP == 0)
+		spill_done(&w->calls, sizeof(struct why_call), i - STEP, i);
+	return (const struct why_call *)w->calls.v + i;
 }
 
-/* In place: qsort() of the C library takes a copy, and there may be more calls than memory. */
-static void sort_calls(struct why_call *v, size_t n, order_fn order)
+static void sort_calls(struct hwt_why *w, int (*order)(const void *, const void *))
 {
-	for (size_t i = n / 2; i-- > 0;)
-		sink(v, i, n, order);
-	while (n-- > 1) {
-		struct why_call last = v[0];
-
-		v[0] = v[n];
-		v[n] = last;
-		sink(v, 0, n, order);
-	}
+	spill_sort(&w->calls, sizeof(struct why_call), order);
 }
 
 /*
@@ -435,12 +421,11 @@ static bool counts(const struct hwt_why *w, const struct why_call *c, const stru
 /* Those of the same task, if there are enough of them. */
 static bool enough_own(struct hwt_why *w, const struct why_call *this)
 {
-	const struct why_call *v = w->calls.v;
 	unsigned n = 0;
 
 	w->own = true;
 	for (size_t i = 0; this->tid >= 0 && i < w->calls.n && n < WHY_OWN; i++)
-		n += counts(w, &v[i], this);
+		n += counts(w, call_at(w, i), this);
 	return n >= WHY_OWN;
 }
 
@@ -450,21 +435,23 @@ static bool enough_own(struct hwt_why *w, const struct why_call *this)
  */
 static void find_typical(struct hwt_why *w, const struct why_call *this)
 {
-	struct why_call *v = w->calls.v;
-	uint64_t hash = this->hash, number = this->number;
+	uint64_t hash = this->hash, number = this->number, last = 0;
 	size_t n = w->calls.n, best = 0, from = 0, size = 0;
+	const struct why_call *v;
 
 	w->own = enough_own(w, this);
-	sort_calls(v, n, by_hash);
+	sort_calls(w, by_hash);
 	w->paths = w->same_path = 0;
 	for (size_t i = 0, first = 0; i < n; i++) {
-		if (!i || v[i].hash != v[i - 1].hash) {
+		v = call_at(w, i);
+		if (!i || v->hash != last) {
 			w->paths++;
 			first = i;
 			size = 0;
 		}
-		size += counts(w, &v[i], this);
-		w->same_path += v[i].hash == hash;
+		last = v->hash;
+		size += counts(w, v, this);
+		w->same_path += v->hash == hash;
 		if (size > best) {
 			best = size;
 			from = first;
@@ -473,14 +460,17 @@ static void find_typical(struct hwt_why *w, const struct why_call *this)
 	w->begin[1] = this->begin;
 	w->alike = best;
 	/* by length within a path: the @best / 2-th of those that count */
-	for (size_t i = from, k = 0; i < n && best; i++)
-		if (counts(w, &v[i], this) && k++ == best / 2) {
-			w->begin[1] = v[i].begin;
+	for (size_t i = from, k = 0; i < n && best; i++) {
+		v = call_at(w, i);
+		if (counts(w, v, this) && k++ == best / 2) {
+			w->begin[1] = v->begin;
 			break;
 		}
+	}
 	if (best > 1 || (best && n < 3))
 		return;
-	sort_calls(v, n, by_length);
+	sort_calls(w, by_length);
+	v = w->calls.v;
 	w->own = false;
 	w->alike = 1;
 	w->begin[1] = v[n / 2].number != number ? v[n / 2].begin : v[n / 2 + 1 < n ? n / 2 + 1 :
@@ -490,15 +480,16 @@ static void find_typical(struct hwt_why *w, const struct why_call *this)
 /* What has no rank, as an end of it may be another one's. */
 static void count_tainted(struct hwt_why *w)
 {
-	const struct why_call *v = w->calls.v;
+	const struct why_call *v;
 
 	w->tainted = w->tainted_number = w->tainted_most = 0;
 	for (size_t i = 0; i < w->calls.n; i++) {
-		if (!v[i].tainted)
+		v = call_at(w, i);
+		if (!v->tainted)
 			continue;
-		if (!w->tainted++ || v[i].took.hi > w->tainted_most) {
-			w->tainted_number = v[i].number;
-			w->tainted_most = v[i].took.hi;
+		if (!w->tainted++ || v->took.hi > w->tainted_most) {
+			w->tainted_number = v->number;
+			w->tainted_most = v->took.hi;
 		}
 	}
 }
@@ -506,12 +497,11 @@ static void count_tainted(struct hwt_why *w)
 /* The @worst-th of those that have a rank, in order of length; if none has one, of all. */
 static size_t ranked(const struct hwt_why *w, uint64_t worst)
 {
-	const struct why_call *v = w->calls.v;
 	bool all = w->tainted == w->calls.n;
 	size_t i = 0;
 
 	for (; i < w->calls.n; i++)
-		if ((all || !v[i].tainted) && worst-- <= 1)
+		if ((all || !call_at(w, i)->tainted) && worst-- <= 1)
 			break;
 	return i;
 }
@@ -519,11 +509,13 @@ static size_t ranked(const struct hwt_why *w, uint64_t worst)
 /* How many behind the @at-th may have taken longer. */
 static uint64_t rivals(const struct hwt_why *w, size_t at)
 {
-	const struct why_call *v = w->calls.v;
+	const struct why_call this = *call_at(w, at), *v;
 	uint64_t n = 0;
 
-	for (size_t i = at + 1; !v[at].tainted && i < w->calls.n; i++)
-		n += !v[i].tainted && v[i].took.hi > v[at].took.lo;
+	for (size_t i = at + 1; !this.tainted && i < w->calls.n; i++) {
+		v = call_at(w, i);
+		n += !v->tainted && v->took.hi > this.took.lo;
+	}
 	return n;
 }
 
@@ -550,8 +542,8 @@ static int no_such(const struct hwt_why *w, uint64_t worst, uint64_t call, struc
 
 int hwt_why_choose(struct hwt_why *w, uint64_t worst, uint64_t call, struct hwt_diag *diag)
 {
-	struct why_call *v = w->calls.v, this;
 	struct hwt_pair_stats st;
+	struct why_call this;
 	size_t i = 0;
 
 	hwt_pairs_stats(w->pairs, &st);
@@ -565,9 +557,9 @@ int hwt_why_choose(struct hwt_why *w, uint64_t worst, uint64_t call, struct hwt_
 		return diag_set(diag, -ENOENT, ID_NONE, NULL, HWT_NO_OFF,
 				"nothing ran from %.80s to %.80s", hwt_why_point(w, 0),
 				hwt_why_point(w, 1));
-	sort_calls(v, w->calls.n, by_length);
+	sort_calls(w, by_length);
 	count_tainted(w);
-	while (call && i < w->calls.n && v[i].number != call)
+	while (call && i < w->calls.n && call_at(w, i)->number != call)
 		i++;
 	if (!call)
 		i = ranked(w, worst);
@@ -576,7 +568,7 @@ int hwt_why_choose(struct hwt_why *w, uint64_t worst, uint64_t call, struct hwt_
 	if (w->calls.n < 2)
 		return diag_set(diag, -ENOENT, ID_NONE, NULL, HWT_NO_OFF,
 				"there is only one: nothing to hold it against");
-	this = v[i];
+	this = *call_at(w, i);
 	w->rivals = rivals(w, i);
 	w->begin[0] = this.begin;
 	find_typical(w, &this);
