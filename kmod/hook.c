@@ -13,6 +13,12 @@ static struct hook *const lists[] = {
 	for (l = 0; l < ARRAY_SIZE(lists); l++) \
 		for (h = lists[l]; h->name; h++)
 
+/* On a function of the kernel, not on a tracepoint. */
+static bool on_function(const struct hook *h)
+{
+	return h->handler || h->leave;
+}
+
 static bool gives(const struct hook *h, int vtp)
 {
 	int i;
@@ -29,7 +35,7 @@ static void found(struct tracepoint *tp, void *unused)
 	int l;
 
 	for_each_hook(l, h)
-		if (!h->handler && !strcmp(h->name, tp->name))
+		if (!on_function(h) && !strcmp(h->name, tp->name))
 			h->tp = tp;
 }
 
@@ -53,15 +59,16 @@ void hook_init(void)
 	for_each_hook(l, h) {
 		if (h->unless && there(h->unless))
 			continue;
-		if (!h->handler) {
+		if (!on_function(h)) {
 			h->there = h->tp;
 			continue;
 		}
 		/* prepared, not in place: nothing of the kernel changes */
-		h->kp.symbol_name = h->name;
-		h->kp.pre_handler = h->handler;
-		h->kp.flags = KPROBE_FLAG_DISABLED;
-		h->there = !register_kprobe(&h->kp);
+		h->rp.kp.symbol_name = h->name;
+		h->rp.kp.pre_handler = h->handler;
+		h->rp.kp.flags = KPROBE_FLAG_DISABLED;
+		h->rp.handler = h->leave;
+		h->there = !(h->leave ? register_kretprobe(&h->rp) : register_kprobe(&h->rp.kp));
 	}
 }
 
@@ -71,8 +78,10 @@ void hook_exit(void)
 	int l;
 
 	for_each_hook(l, h)
-		if (h->handler && h->there)
-			unregister_kprobe(&h->kp);
+		if (h->leave && h->there)
+			unregister_kretprobe(&h->rp);
+		else if (h->handler && h->there)
+			unregister_kprobe(&h->rp.kp);
 }
 
 bool hook_gives(int vtp)
@@ -91,7 +100,7 @@ static int put_in(struct hook *h)
 	int rc = 0;
 
 	if (!h->users)
-		rc = h->handler ? enable_kprobe(&h->kp) :
+		rc = on_function(h) ? enable_kprobe(&h->rp.kp) :
 			tracepoint_probe_register(h->tp, h->probe, NULL);
 	if (!rc)
 		h->users++;
@@ -102,8 +111,8 @@ static void take_out(struct hook *h)
 {
 	if (--h->users)
 		return;
-	if (h->handler)
-		disable_kprobe(&h->kp);
+	if (on_function(h))
+		disable_kprobe(&h->rp.kp);
 	else
 		tracepoint_probe_unregister(h->tp, h->probe, NULL);
 }

@@ -18,11 +18,12 @@ struct hook {
 	const char *name;		/* NULL ends a list */
 	const char *unless;		/* not wanted if the hook of this name is there */
 	void *probe;			/* of a tracepoint, or ... */
-	kprobe_pre_handler_t handler;	/* of a kprobe */
+	kprobe_pre_handler_t handler;	/* of a kprobe, or ... */
+	kretprobe_handler_t leave;	/* of one on the returns of a function */
 	u8 gives[HOOK_GIVES];		/* enum vtp_index; 0: no more */
 	/* set by hook_init() and later */
 	struct tracepoint *tp;
-	struct kprobe kp;
+	struct kretprobe rp;	/* of a call only its kprobe is used */
 	bool there;
 	unsigned int users;
 };
@@ -41,6 +42,8 @@ struct hook {
 		 BUILD_BUG_ON_ZERO(!HOOK_FITS(tp, fn) && !HOOK_FITS(tp, fn2))
 #define HOOK_KP(symbol, fn, ...) \
 	.name = symbol, .gives = { __VA_ARGS__ }, .handler = fn
+#define HOOK_RET(symbol, fn, ...) \
+	.name = symbol, .gives = { __VA_ARGS__ }, .leave = fn
 
 extern struct hook hooks_sched[], hooks_task[], hooks_irq[], hooks_io[], hooks_timer[],
 	hooks_text[];

@@ -81,8 +81,14 @@ static int on_patch(struct kprobe *kp, struct pt_regs *regs)
 }
 #else
 /*
+ * The last static branch that was told and that a CPU may still run as it was. The kernel's lock of
+ * static branches is held from the first one of several to what makes all CPUs see them.
+ */
+static struct hwt_rec_text_patch last_branch;
+
+/*
  * arch_jump_label_transform_queue(entry, type): static branches of arm64, which tells perf nothing.
- * What the function tracer and kprobes patch is not seen: those functions can not be probed.
+ * What the function tracer patches is not seen.
  */
 static int on_branch(struct kprobe *kp, struct pt_regs *regs)
 {
@@ -97,6 +103,24 @@ static int on_branch(struct kprobe *kp, struct pt_regs *regs)
 		code = cpu_to_le32(0x14000000 | ((to - addr) >> 2 & 0x3ffffff));
 	memcpy(r.old_code, (void *)addr, 4);
 	memcpy(r.new_code, &code, 4);
+	last_branch = r;
+	vtp_text_patch(&r, &no_ctx);
+	return 0;
+}
+
+/*
+ * arch_jump_label_transform_apply() has interrupted each CPU, which then fetches code anew. What
+ * was told before the hook was in place is not known, and needs no end.
+ */
+static int on_branches(struct kretprobe_instance *ri, struct pt_regs *regs)
+{
+	struct hwt_rec_text_patch r = last_branch;
+
+	if (!r.size)
+		return 0;
+	last_branch.size = 0;
+	r.kind = HWT_patch_kind_branch_done;
+	memcpy(r.old_code, r.new_code, sizeof(r.old_code));
 	vtp_text_patch(&r, &no_ctx);
 	return 0;
 }
@@ -124,6 +148,8 @@ struct hook hooks_text[] = {
 #ifdef CONFIG_X86
 	{ HOOK_KP("perf_event_text_poke", on_patch, VTP_text_patch) },
 #else
+	/* first, so that no branch is told whose end is not */
+	{ HOOK_RET("arch_jump_label_transform_apply", on_branches, VTP_text_patch) },
 	{ HOOK_KP("arch_jump_label_transform_queue", on_branch, VTP_text_patch) },
 #endif
 	{ HOOK_KP("perf_event_ksymbol", on_ksymbol, VTP_text_ksymbol) },

@@ -66,6 +66,8 @@ static int piece(struct hwt_image *img, struct hwt_where w, uint64_t hi, uint64_
 		} else if (k > 0) {
 			got = k;
 		}
+		if (rc && s.part->doubt)
+			cut = 0;
 		if (s.t1 >= hi)
 			break;
 		if (i == VERSIONS_MAX)

@@ -48,6 +48,12 @@ int image_add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t 
 	const void *p, size_t n,
 		    const char *name);
 /*
+ * The same, but until other bytes are told there a CPU may also run what was there before: such
+ * code is read as @p, and image_read_during() finds that it differs.
+ */
+int image_add_doubt(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
+		    const void *p, size_t n);
+/*
  * A whole ELF file of the user's: every PT_LOAD. @addr: where its lowest segment lies,
  * HWT_NO_ADDR: as linked; then the file also stands in for recorded files of the same build-id,
  * or of the same name if none was recorded. With an address it stands in for a file that was

@@ -319,10 +319,10 @@ void image_maps_anew(struct hwt_image *img, int32_t pid)
 		as->anew = as->maps.n;
 }
 
-int image_add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
-		    const void *p, size_t n, const char *name)
+static int add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
+		     const void *p, size_t n, const char *name, bool doubt)
 {
-	struct part part = { .kind = PART_BYTES };
+	struct part part = { .kind = PART_BYTES, .doubt = doubt };
 	uint64_t last;
 	uint8_t *copy;
 	int rc;
@@ -336,6 +336,18 @@ int image_add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t 
 	part.bytes = copy;
 	rc = maps_add(img, pid, time, addr, last, 0, &part);
 	return rc || !name ? rc : image_add_symbol(img, pid, time, addr, n, name);
+}
+
+int image_add_bytes(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
+		    const void *p, size_t n, const char *name)
+{
+	return add_bytes(img, pid, time, addr, p, n, name, false);
+}
+
+int image_add_doubt(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,
+		    const void *p, size_t n)
+{
+	return add_bytes(img, pid, time, addr, p, n, NULL, true);
 }
 
 int image_add_symbol(struct hwt_image *img, int32_t pid, uint64_t time, uint64_t addr,

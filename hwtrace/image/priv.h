@@ -94,6 +94,7 @@ enum part_kind {
 struct part {
 	enum part_kind kind;
 	bool has_link;		/* FILE: @link is valid */
+	bool doubt;		/* BYTES: what was here before may run, too */
 	struct module *mod;	/* FILE */
 	uint64_t file_off;	/* FILE: of the range's first byte */
 	uint64_t link;		/* FILE: address of the first byte as linked */

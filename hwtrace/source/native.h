@@ -109,6 +109,17 @@ int native_pair(struct native *n, struct pairs *ps, const struct native_rec *r, 
 uint64_t native_time(const struct native *n, const struct native_stream *s, uint64_t ticks,
 		     uint32_t *span);
 
+/* native_patch.c: what text.patch tells, kept until all of it is known */
+struct patched { uint64_t time, addr; size_t nth; uint32_t size, kind; uint8_t old[16], code[16]; };
+struct patches { struct patched *v; size_t n, cap; };
+/* A record of this time. 0 or -ENOMEM. */
+int patches_add(struct patches *ps, uint64_t time, uint32_t span, const uint8_t *rec);
+/*
+ * Gives it to the image and is empty then; nothing is given if @rc is an error, which is returned.
+ * @doubt: on this machine CPUs run the old code for a while.
+ */
+int patches_use(struct patches *ps, struct hwt_image *img, bool doubt, int rc);
+
 /* native_own.c */
 /* The metadata of @folder. 0 or -ENOMEM. */
 int native_read_own(struct native *n, struct native_own *own, const char *folder);

@@ -31,28 +31,22 @@ struct there {
 	uint64_t time;
 };
 
-/* A text patch: what it took away. */
-struct patched {
-	uint64_t time, addr;
-	uint32_t size;
-	uint8_t old[16];
-};
-
 /* A task got a name, or a process another program. */
 struct changed { int32_t tid, pid; uint64_t time; };
 
 struct pass {
 	struct native *n;
 	struct native_walk w;
-	uint64_t time;		/* of the record, base ns; unknown without a clock map */
+	/* of the record, base ns; unknown without a clock map; and how much later it may be */
+	uint64_t time;
+	uint32_t span;
 	struct idtab seen;	/* of struct seen */
 	/* all names and execs: used at the end, as tasks move between CPUs */
 	struct changed *names, *begun;
 	size_t nnames, names_cap, nbegun, begun_cap;
 	struct there *there;
 	size_t nthere, there_cap;
-	struct patched *patched;
-	size_t npatched, patched_cap;
+	struct patches patches;
 	int32_t in_cpu, in_tid;	/* who came in last, and where; HWT_NONE: not known */
 	uint64_t in_time;
 	int execve, execveat;	/* numbers of these calls on the machine, below 0: not known */
@@ -403,50 +397,6 @@ static int use_state(struct pass *p, int rc)
 	return rc;
 }
 
-static int text_patch(struct pass *p, const uint8_t *r)
-{
-	static const uint8_t unknown[16];
-	struct patched old = { .time = p->time, .addr = native_u64(r, text_patch, addr),
-		.size = native_u32(r, text_patch, size) };
-	uint64_t addr = old.addr;
-	uint32_t size = old.size;
-
-	if (!size || size > 16 || size > UINT64_MAX - addr)
-		return 0;
-	memcpy(old.old, r + offsetof(struct hwt_rec_text_patch, old_code), 16);
-	if (p->time != HWT_TIME_UNKNOWN && memcmp(old.old, unknown, size)) {
-		if (vec_room(&p->patched, &p->patched_cap, p->npatched, sizeof(*p->patched)))
-			return -ENOMEM;
-		p->patched[p->npatched++] = old;
-	}
-	return image_add_bytes(p->n->c->image, HWT_NONE, p->time == HWT_TIME_UNKNOWN ? 0 : p->time,
-			       addr, r + offsetof(struct hwt_rec_text_patch, new_code), size, NULL);
-}
-
-static int latest_first(const void *pa, const void *pb)
-{
-	const struct patched *a = pa, *b = pb;
-
-	return a->time < b->time ? 1 : a->time > b->time ? -1 : 0;
-}
-
-/*
- * Before the first patch of a place the old bytes were there, whatever a late dump shows: of all
- * that are said to hold from the start on, those of the first patch are told last and win.
- */
-static int add_patched(struct pass *p)
-{
-	int rc = 0;
-
-	if (p->npatched)
-		qsort(p->patched, p->npatched, sizeof(*p->patched), latest_first);
-	for (size_t i = 0; i < p->npatched && !rc; i++)
-		rc = image_add_bytes(p->n->c->image, HWT_NONE, 0, p->patched[i].addr,
-				     p->patched[i].old, p->patched[i].size, NULL);
-	free(p->patched);
-	return rc;
-}
-
 static int ksymbol(struct pass *p, const struct native_rec *r)
 {
 	uint64_t addr = native_u64(r->p, text_ksymbol, addr);
@@ -523,7 +473,7 @@ static int record(struct pass *p, const struct native_rec *r)
 	case HWT_ID_mm_unmap: return unmap(p, r->p);
 	case HWT_ID_state_task: return state_task(p, r->p);
 	case HWT_ID_state_map: return state_map(p, r);
-	case HWT_ID_text_patch: return text_patch(p, r->p);
+	case HWT_ID_text_patch: return patches_add(&p->patches, p->time, p->span, r->p);
 	case HWT_ID_text_ksymbol: return ksymbol(p, r);
 	case HWT_ID_clock_rate:
 		native_rate(p->n, r->p);
@@ -539,12 +489,11 @@ static int stream(struct pass *p, const struct native_stream *s)
 	struct native *n = p->n;
 	uint64_t before = HWT_TIME_UNKNOWN;
 	struct native_rec r;
-	uint32_t span;
 	int rc = native_walk_init(&p->w, n, s);
 
 	p->in_tid = HWT_NONE;	/* a CPU may have several files, each in its own order */
 	while (!rc && native_next(&p->w, &r, &n->c->notes)) {
-		p->time = native_time(n, s, native_load64(r.p), &span);
+		p->time = native_time(n, s, native_load64(r.p), &p->span);
 		if (p->w.lost)
 			rc = lost(p, before);
 		if (!rc)
@@ -594,10 +543,7 @@ int native_read_kernel(struct native *n)
 		rc = n->streams[i].dirty ? dirty_stream(&p, &n->streams[i]) :
 			stream(&p, &n->streams[i]);
 	rc = use_state(&p, use_execs(&p, rc));
-	if (!rc)
-		rc = add_patched(&p);
-	else
-		free(p.patched);
+	rc = patches_use(&p.patches, n->c->image, !strcmp(arch, "aarch64"), rc);
 	idtab_free(&p.seen);
 	free(p.there);
 	native_rates(n);

@@ -149,7 +149,7 @@ static void values(void **state)
 		}
 		assert_true(used > 0);
 	}
-	assert_int_equal(all, 98);
+	assert_int_equal(all, 99);
 	assert_null(hwt_abi_value_at("kHz", 0));
 	assert_null(hwt_abi_value_at("", 0));
 	assert_int_equal(HWT_irq_kind_irq_work, 5);
