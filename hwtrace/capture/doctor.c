@@ -11,6 +11,7 @@
 #include "../base/diag.h"
 #include "../base/text.h"
 #include "doctor.h"
+#include "hwhold.h"
 
 void doctor_add(char *text, size_t size, const char *fmt, ...)
 {
@@ -26,6 +27,15 @@ void doctor_untried(struct doctor *d)
 {
 	doctor_say(d->item.why, "%sthe recorder was proven by simulation and with recordings of "
 		   "others, not on hardware", *d->item.why ? "; " : "");
+}
+
+void doctor_taken(struct doctor *d)
+{
+	char who[160];
+
+	hwhold_perf(doctor_dir(d, "/proc"), who, sizeof(who));
+	if (*who)
+		doctor_say(d->item.found, "; in use by perf now: %s", who);
 }
 
 bool doctor_flag(const struct doctor *d, const char *flag)

@@ -57,6 +57,8 @@ void doctor_add(char *text, size_t size, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* That nobody has recorded with hardware so far. */
 void doctor_untried(struct doctor *d);
+/* Who records with a trace unit through perf: it can not be had meanwhile. */
+void doctor_taken(struct doctor *d);
 #define doctor_say(field, ...)	doctor_add(field, sizeof(field), __VA_ARGS__)
 
 /* Each fills d->item. */

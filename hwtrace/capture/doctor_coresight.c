@@ -131,20 +131,23 @@ static void device_tree(const struct doctor *d, struct tally *t)
 	}
 }
 
-/* ARMHC500 is an ETM, ARMHC502 an STM; others begin so, too (ACPI for CoreSight, DEN0067). */
+/* By hardware id (ACPI for CoreSight, Arm DEN0067); ARMHC97C is an ETF or an ETB. */
 static void acpi(const struct doctor *d, struct tally *t)
 {
+	static const struct { const char *id; enum kind kind; } ids[] = {
+		{ "ARMHC500", ETM }, { "ARMHC501", ETR }, { "ARMHC502", STM }, { "ARMHC97C", ETF },
+		{ "ARMHC985", REPLICATOR }, { "ARMHC98D", REPLICATOR }, { "ARMHC9FE", FUNNEL },
+		{ "ARMHC9FF", FUNNEL }, { "ARMHC", OTHER },
+	};
 	DIR *dir = doctor_dir(d, "/sys/bus/acpi/devices");
 	struct dirent *e;
 
-	while (dir && (e = readdir(dir))) {
-		if (!strncmp(e->d_name, "ARMHC500", 8))
-			t->n[ETM]++;
-		else if (!strncmp(e->d_name, "ARMHC502", 8))
-			t->n[STM]++;
-		else if (!strncmp(e->d_name, "ARMHC", 5))
-			t->n[OTHER]++;
-	}
+	while (dir && (e = readdir(dir)))
+		for (unsigned i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
+			if (!strncmp(e->d_name, ids[i].id, strlen(ids[i].id))) {
+				t->n[ids[i].kind]++;
+				break;
+			}
 	if (dir)
 		closedir(dir);
 }
@@ -206,11 +209,12 @@ static void driven(struct doctor *d, const struct tally *t)
 			   t->n[ETM] + t->n[ETE], d->cpus);
 	}
 	doctor_say(i->next, "hwtrace record -e cs_etm/@%s/u -- PROGRAM", t->sink);
+	doctor_taken(d);
 	doctor_untried(d);
 }
 
 /* Nothing is driven: is anything there, and is there a driver? */
-static void undriven(struct doctor *d, const struct tally *t)
+static void undriven(struct doctor *d, const struct tally *t, bool by_acpi)
 {
 	struct hwt_doctor_item *i = &d->item;
 	char path[160];
@@ -231,7 +235,9 @@ static void undriven(struct doctor *d, const struct tally *t)
 		return;
 	}
 	list(d, t);
-	doctor_say(i->found, " in the firmware's description");
+	doctor_say(i->found, " in the firmware's description (%s)", by_acpi ? "ACPI, which Linux' "
+		   "own drivers follow; the kernel module needs a device tree, or parameters: "
+		   "etm=ADDRESS@CPU sink=ADDRESS" : "device tree");
 	if (t->off == sum(t)) {
 		doctor_say(i->why, "they are disabled there (status)");
 		doctor_say(i->next, "enable them in the device tree of this board, for all units "
@@ -302,6 +308,7 @@ void doctor_ete(struct doctor *d)
 void doctor_coresight(struct doctor *d)
 {
 	struct tally t = { 0 };
+	bool by_acpi;
 
 	d->item.verdict = HWT_DOCTOR_NO;
 	devices(d, &t);
@@ -311,7 +318,8 @@ void doctor_coresight(struct doctor *d)
 		return;
 	}
 	device_tree(d, &t);
-	if (!sum(&t))
+	by_acpi = !sum(&t);
+	if (by_acpi)
 		acpi(d, &t);
-	undriven(d, &t);
+	undriven(d, &t, by_acpi);
 }

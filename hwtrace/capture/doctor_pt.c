@@ -65,6 +65,7 @@ static void may(struct doctor *d)
 	}
 	doctor_say(i->next, "hwtrace record -e intel_pt//%s -- PROGRAM",
 		   i->verdict == HWT_DOCTOR_YES || d->paranoid <= 1 ? "" : "u");
+	doctor_taken(d);
 	doctor_untried(d);
 }
 

@@ -22,6 +22,7 @@
 #include "../base/diag.h"
 #include "../base/text.h"
 #include "device.h"
+#include "hwhold.h"
 #include "hwmod.h"
 #include "native.h"
 #include "ticks.h"
@@ -117,6 +118,7 @@ static int open_session(struct hwmod *h)
 /* @flags: of the request. What the module says of a refusal is told. */
 static int ask_unit(struct hwmod *h, uint32_t flags)
 {
+	char who[160] = "";
 	int rc;
 
 	h->u.ask.size = sizeof(h->u.ask);
@@ -129,8 +131,11 @@ static int ask_unit(struct hwmod *h, uint32_t flags)
 		return diag_set(h->want->k->diag, rc, 186, NULL, HWT_NO_OFF,
 				"%s: %s; the nearest is %" PRIu64, h->want->event, h->u.ask.why,
 				(uint64_t)h->u.ask.offer);
+	if (rc == -EBUSY)
+		hwhold_perf(opendir("/proc"), who, sizeof(who));
 	return diag_set(h->want->k->diag, rc, rc == -EINVAL ? 186 : 185, NULL, HWT_NO_OFF,
-			"%s: %s", h->kind->name, *h->u.ask.why ? h->u.ask.why : strerror(-rc));
+			"%s: %s%s%s", h->kind->name, *h->u.ask.why ? h->u.ask.why : strerror(-rc),
+			*who ? "; perf's buffer of trace is mapped by " : "", who);
 }
 
 static void unmap(struct hwmod *h)

@@ -17,6 +17,7 @@
 #include "../base/text.h"
 #include "addr_filter.h"
 #include "hwprov.h"
+#include "hwhold.h"
 #include "hwtake.h"
 #include "hwunit.h"
 #include "native.h"
@@ -73,6 +74,7 @@ static int refused(struct hwperf *h, int rc)
 {
 	struct hwt_diag *d = h->want->k->diag;
 	const char *unit = h->pmu.name;
+	char who[160];
 
 	switch (-rc) {
 	case EACCES: case EPERM:
@@ -80,8 +82,10 @@ static int refused(struct hwperf *h, int rc)
 				"user (perf_event_paranoid is %d): record own programs and user "
 				"code only (u), or be root", unit, paranoid());
 	case EBUSY:
+		hwhold_perf(opendir("/proc"), who, sizeof(who));
 		return diag_set(d, rc, 185, NULL, HWT_NO_OFF,
-				"%s: another user has the trace unit", unit);
+				"%s: another user has the trace unit%s%s", unit,
+				*who ? ": " : "", who);
 	case ENODEV: case ENOENT: case EOPNOTSUPP: case ENXIO:
 		return diag_set(d, rc, 185, NULL, HWT_NO_OFF,
 				"%s: perf's driver has no such unit for the CPU: %s", unit,

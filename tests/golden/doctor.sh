@@ -108,6 +108,21 @@ is 'Intel PT' yes why 'not on hardware'
 f sys/bus/event_source/devices/intel_pt/caps/psb_cyc 0
 look
 is 'Intel PT' yes found 'no cycle counts'
+# perf records: its ring of trace is mapped behind that of records. A counter alone is none
+maps() { printf '7f1200000000-7f1200081000 rw-s %s 00:0e 1031                       %s\n' "$2" "$3" >>"$D/proc/$1/maps"; }
+f proc/811/comm perf
+maps 811 00000000 'anon_inode:[perf_event]'
+maps 811 00001000 /usr/lib/x
+look
+is 'Intel PT' yes found 'address filters$'
+f proc/812/comm 'perf (x)'
+maps 812 00081000 'anon_inode:[perf_event]'
+look
+is 'Intel PT' yes found 'address filters; in use by perf now: process 812 (perf (x))$'
+for i in 1 2 3; do mkdir -p "$D/proc/$i" && maps $i 00081000 'anon_inode:[perf_event]'; done
+look
+is 'Intel PT' yes found 'in use by perf now: process .* and more$'
+rm -r "$D/proc/1" "$D/proc/2" "$D/proc/3" "$D/proc/811" "$D/proc/812"
 # a user without rights, as paranoid says; 3 and above are of Debian's kernel
 for p in '-1 yes' '0 yes' '1 partly' '2 partly' '3 no' '4 no'; do
 	f proc/sys/kernel/perf_event_paranoid "${p% *}"
@@ -259,7 +274,11 @@ is 'ETE and TRBE' no why 'disabled'
 arm
 mkdir -p "$D/sys/bus/acpi/devices/ARMHC500:00" "$D/sys/bus/acpi/devices/ARMHC97C:00"
 look
-is CoreSight no found '^1 ETM, 1 other'
+is CoreSight no found '^1 ETM, 1 ETF in the firmware.s description (ACPI, which Linux. own drivers follow; the kernel module needs a device tree, or param'
+for i in 501 985 98D 9FE 9FF 9CA; do mkdir "$D/sys/bus/acpi/devices/ARMHC$i:00"; done
+look
+is CoreSight no found '^1 ETM, 1 ETR, 1 ETF, 2 funnels, 2 replicators, 1 other device in'
+is CoreSight no next CONFIG_CORESIGHT
 # a tree that leads out of itself, or is deep and wide
 ln -sf /../../../etc/passwd "$D/proc/cpuinfo"
 look

@@ -16,7 +16,7 @@ run() {
 	cp "$img/busybox" "$r/bin/" && chmod 755 "$r/bin/busybox"
 	cp tests/kernel/doctor/init "$r/init" && chmod 755 "$r/init"
 	"$arch-linux-gnu-gcc" -std=gnu11 -O1 -Wall -Wextra -Wno-unused-parameter -Wno-format-truncation -static -D_GNU_SOURCE -Iinclude -I. -o "$r/bin/doctor" \
-		tests/kernel/doctor/doctor.c hwtrace/capture/doctor*.c hwtrace/base/diag.c || die "doctor: not built"
+		tests/kernel/doctor/doctor.c hwtrace/capture/doctor*.c hwtrace/capture/hwhold.c hwtrace/base/diag.c || die "doctor: not built"
 	(cd "$r" && find . | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$TMP/initrd"
 	case $arch in
 	x86_64) qemu="qemu-system-x86_64 -cpu max" tty=ttyS0 ;;

@@ -16,7 +16,7 @@ $c -o "$TMP/bin/record" $here/record.c $r/kopen.c $r/krecord.c \
 	$r/kown.c $r/kstate.c $r/hw*.c $r/perf_open.c $r/perf_ring.c $r/pmu.c $r/device.c $r/module.c $r/proc.c $r/ticks.c $r/native.c $r/native_*.c \
 	hwtrace/source/native_fmt.c hwtrace/source/file.c hwtrace/source/perf_side.c hwtrace/source/perf_attr.c hwtrace/virt/*.c hwtrace/events/*.c \
 	hwtrace/filter/*.c hwtrace/base/*.c hwtrace/time/*.c || die "the recorder does not build"
-$c -o "$TMP/bin/doctor" tests/kernel/doctor/doctor.c $r/doctor*.c hwtrace/base/diag.c || die "doctor does not build"
+$c -o "$TMP/bin/doctor" tests/kernel/doctor/doctor.c $r/doctor*.c $r/hwhold.c hwtrace/base/diag.c || die "doctor does not build"
 PLUGIN=trace=on INIT=$here/init-record PROGRAM=$TMP/bin/. sh $here/boot.sh "$images/$kernel" "$out/build/hwtrace.ko" "$out/record" >"$TMP/boot" 2>&1 || last "$TMP/boot" "no guest"
 log=$out/record/log tree=$out/record/tree
 ended "$log"
