@@ -273,6 +273,7 @@ check-kernel-long: deps
 check-kernel-patched: deps
 	@sh tests/deps.sh kernel || true
 	@$(MAKE) --no-print-directory O=$(O) $(O)/tests/oracle/guest/guest $(O)/tests/oracle/guest/plugin.so $(O)/tests/oracle/whole/whole cli
+	-@$(MAKE) --no-print-directory CROSS_COMPILE=aarch64-linux-gnu- O=$(O)/aarch64-linux-gnu cli
 	@JOBS=1 SKIP_OK=1 O=$(O) sh tests/run.sh $(filter %-patched.sh,$(GUESTS))
 
 # instructions of a record, counted in a guest

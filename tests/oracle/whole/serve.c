@@ -276,19 +276,33 @@ static void try_put(const char *name, const char *text)
 		close(fd);
 }
 
+#ifdef __x86_64__
+#define SYS(call)	"__x64_sys_" call
+#else
+#define SYS(call)	"__arm64_sys_" call
+#endif
+
 /*
  * A static key, tracepoints, functions that are traced, and a probe behind the begin of one, whose
- * breakpoint becomes a jump.
+ * breakpoint becomes a jump. arm64: without the functions, whose patches nothing tells.
  */
 static void patch(int on)
 {
 	static const char *const names[] = { "events/sched/sched_stat_runtime/enable",
-		"events/timer/timer_start/enable", "events/irq_vectors/enable" };
+		"events/timer/timer_start/enable",
+#ifdef __x86_64__
+		"events/irq_vectors/enable"
+#else
+		"events/ipi/enable"
+#endif
+	};
 
 	put("/proc/sys/kernel/sched_schedstats", on ? "1" : "0");
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		try_put(names[i], on ? "1" : "0");
+#ifdef __x86_64__
 	try_put("current_tracer", on ? "function" : "nop");
+#endif
 	try_put("events/kprobes/enable", on ? "1" : "0");
 }
 
@@ -308,9 +322,14 @@ static void rewrite(int rounds)
 
 static void before_rewrite(void)
 {
-	try_put("set_ftrace_filter", "__x64_sys_getppid eventfd_write do_timerfd_settime\n");
-	try_put("kprobe_events", "p:getppid5 __x64_sys_getppid+5\n");
-	try_put("kprobe_events", "p:yield5 __x64_sys_sched_yield+5\n");
+#ifdef __x86_64__
+	try_put("set_ftrace_filter", SYS("getppid") " eventfd_write do_timerfd_settime\n");
+	try_put("kprobe_events", "p:getppid5 " SYS("getppid") "+5\n");
+	try_put("kprobe_events", "p:yield5 " SYS("sched_yield") "+5\n");
+#else
+	try_put("kprobe_events", "p:getppid16 " SYS("getppid") "+16\n");
+	try_put("kprobe_events", "p:yield16 " SYS("sched_yield") "+16\n");
+#endif
 }
 
 static void work(int rounds)
@@ -390,7 +409,7 @@ int main(int argc, char **argv)
 	getppid();
 	serve(device);
 	if (getenv("PATCH"))
-		rewrite(4);
+		rewrite(atoi(getenv("PATCH")));
 	else
 		work(2);
 	getppid();
