@@ -451,8 +451,38 @@ static void line(FILE *out, const char *what, struct numbers *l)
 		(unsigned long long)numbers_share(l, 1000));
 }
 
-/* False where a figure is not what it must be, whatever is expected. */
-static bool scenario(FILE *out, const struct scenario *sc)
+static void lines(FILE *out, struct figures *f)
+{
+	fprintf(out, "  %-22s %8s %8s %8s\n", "error, ticks", "median", "99 %", "largest");
+	line(out, "nearest time", &f->plain);
+	line(out, "intervals", &f->interval);
+	line(out, "intervals and anchors", &f->anchored);
+}
+
+static bool many_times(struct figures *f, int64_t times)
+{
+	uint64_t plain = numbers_share(&f->plain, 990);
+
+	return plain && plain >= (uint64_t)times * numbers_share(&f->anchored, 990);
+}
+
+static void pool(struct numbers *all, const struct numbers *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		numbers_add(all, l->v[i]);
+}
+
+static void figures_free(struct figures *f)
+{
+	free(f->plain.v);
+	free(f->interval.v);
+	free(f->anchored.v);
+	free(f->width.v);
+	free(f->narrow.v);
+}
+
+/* False where a figure is not what it must be, whatever is expected. Errors are added to @all. */
+static bool scenario(FILE *out, const struct scenario *sc, struct figures *all)
 {
 	struct figures f = { 0 };
 	bool good;
@@ -462,23 +492,20 @@ static bool scenario(FILE *out, const struct scenario *sc)
 	fprintf(out, "%s: %llu records, %.2f %% anchored, %llu wrong\n", sc->name,
 		(unsigned long long)f.records, 100.0 * (double)f.certain / (double)f.records,
 		(unsigned long long)f.wrong);
-	fprintf(out, "  %-22s %8s %8s %8s\n", "error, ticks", "median", "99 %", "largest");
-	line(out, "nearest time", &f.plain);
-	line(out, "intervals", &f.interval);
-	line(out, "intervals and anchors", &f.anchored);
+	lines(out, &f);
 	fprintf(out, "  median width of a time %llu, with anchors %llu; of %llu instructions "
 		"%.2f %% unknown, %llu outside\n", (unsigned long long)numbers_share(&f.width, 500),
 		(unsigned long long)numbers_share(&f.narrow, 500), (unsigned long long)f.insns,
 		100.0 * (double)f.unknown / (double)f.insns, (unsigned long long)f.outside);
-	good = !f.wrong && !f.outside && numbers_share(&f.plain, 990) &&
-		numbers_share(&f.plain, 990) >=
-		(uint64_t)sc->times * numbers_share(&f.anchored, 990) &&
+	good = !f.wrong && !f.outside && many_times(&f, sc->times) &&
 		(sc->mtc_freq < 0 || f.unknown * 100 <= f.insns);
-	free(f.plain.v);
-	free(f.interval.v);
-	free(f.anchored.v);
-	free(f.width.v);
-	free(f.narrow.v);
+	all->records += f.records;
+	all->certain += f.certain;
+	all->wrong += f.wrong;
+	pool(&all->plain, &f.plain);
+	pool(&all->interval, &f.interval);
+	pool(&all->anchored, &f.anchored);
+	figures_free(&f);
 	return good;
 }
 
@@ -491,8 +518,9 @@ static int64_t number(const struct ini *ini, const char *section, const char *ke
 	return strtoll(it->value, NULL, 0);
 }
 
-static bool all(FILE *out)
+static bool file(FILE *out)
 {
+	struct figures all = { 0 };
 	struct arena arena = { 0 };
 	struct notes notes = { 0 };
 	struct ini ini;
@@ -523,8 +551,14 @@ static bool all(FILE *out)
 		sc.lose = number(&ini, s, "lose");
 		sc.ovf = number(&ini, s, "ovf");
 		sc.times = number(&ini, s, "times");
-		good = scenario(out, &sc) && good;
+		good = scenario(out, &sc, &all) && good;
 	}
+	fprintf(out, "all scenarios: %llu records, %.2f %% anchored, %llu wrong\n",
+		(unsigned long long)all.records, 100.0 * (double)all.certain / (double)all.records,
+		(unsigned long long)all.wrong);
+	lines(out, &all);
+	good = many_times(&all, 10) && good;
+	figures_free(&all);
 	arena_free(&arena);
 	notes_free(&notes);
 	free(text);
@@ -542,7 +576,7 @@ static void align(void **state)
 
 	(void)state;
 	assert_non_null(out);
-	good = all(out);
+	good = file(out);
 	fclose(out);
 	fputs(got, stdout);
 	want = print_only ? NULL : (char *)slurp(DIR "expect.txt", &m);
