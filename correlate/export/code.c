@@ -428,11 +428,23 @@ static void tell(struct ex *e, const struct counts *n)
 	e->res->elsewhere = n->elsewhere != 0;
 }
 
+/* The directory of code is there even if no code is: the call of perf names it. */
+static int images(struct ex *e)
+{
+	char full[8192];
+
+	if (!e->o->images)
+		return 0;
+	if (snprintf(full, sizeof(full), "%s/", e->o->images) >= (int)sizeof(full))
+		return fail(e, ENAMETOOLONG, e->o->images, "can not be made");
+	return make_dirs(e, full);
+}
+
 int ex_code(struct ex *e)
 {
 	struct counts n = { 0 };
 	int32_t pid, tid;
-	int rc = 0;
+	int rc = images(e);
 
 	for (size_t i = 0; i < machine_tasks(e->c->machine) && !rc; i++) {
 		machine_task_at(e->c->machine, i, &pid, &tid);
