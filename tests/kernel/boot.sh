@@ -28,7 +28,7 @@ else
 		-D_GNU_SOURCE -I"$top/include" -I"$top" -Wl,--wrap=fdatasync,--wrap=ioctl -o "$root/bin/guest" "$here"/*.c "$top"/hwtrace/events/*.c "$top"/hwtrace/filter/*.c "$top"/hwtrace/base/arena.c "$top"/hwtrace/base/vec.c "$top"/hwtrace/time/*.c \
 		"$top"/hwtrace/base/text.c "$top"/hwtrace/base/strlist.c "$top"/hwtrace/base/diag.c "$top"/hwtrace/base/crc.c "$top"/hwtrace/base/idmap.c "$top"/hwtrace/base/err.c \
 		"$top"/hwtrace/base/version.c "$top"/hwtrace/source/native_fmt.c "$top"/hwtrace/source/file.c "$top"/hwtrace/capture/module.c \
-		"$top"/hwtrace/capture/device.c "$top"/hwtrace/capture/kown.c "$top"/hwtrace/capture/kopen.c "$top"/hwtrace/capture/krecord.c "$top"/hwtrace/capture/hwmod*.c "$top"/hwtrace/capture/hwunit.c "$top"/hwtrace/capture/pmu.c "$top"/hwtrace/capture/kstate.c \
+		"$top"/hwtrace/capture/device.c "$top"/hwtrace/capture/kown.c "$top"/hwtrace/capture/kopen.c "$top"/hwtrace/capture/krecord.c "$top"/hwtrace/capture/hwmod*.c "$top"/hwtrace/capture/hwhold.c "$top"/hwtrace/capture/hwunit.c "$top"/hwtrace/capture/pmu.c "$top"/hwtrace/capture/kstate.c \
 		"$top"/hwtrace/capture/native.c "$top"/hwtrace/capture/native_*.c "$top"/hwtrace/capture/proc.c "$top"/hwtrace/capture/ticks.c
 fi
 (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) | gzip -1 >"$out/initrd"
