@@ -1,8 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs alone: it records this machine.
 # A second opinion on the oracle's traces, whose truth is what ran under QEMU: perf and libipt of Intel PT, OpenCSD's lister of
-# ETMv4 (tests/oracle/opinion), and perf on what single steps of this machine recorded. BLOCKS: of each thread.
+# ETMv4 (tests/oracle/opinion). BLOCKS: of each thread. opinion_steps.sh has perf's of single steps of this machine.
 . tests/golden/common
 need qemu-x86_64
 need perf
@@ -38,29 +37,4 @@ gcc -O1 -static -pthread -o "$TMP/prog" tests/golden/record/prog.c 2>"$TMP/err" 
 qemu-x86_64 -plugin "$P/plugin.so,out=$TMP/deep.rec,max=20000" "$TMP/prog" signals >/dev/null 2>"$TMP/err" || die "deep: $(cat "$TMP/err")"
 echo "# handlers that return into a recursion"
 opinion -l "$TMP/deep.rec"
-
-# What single steps saw: perf on the exported file has the instructions of each thread that "list" has, and no error.
-steps() {
-	name=$1
-	shift
-	"$HWT" record --model -q --limit 60000 -o "$TMP/m.hwt" "$@" >/dev/null 2>"$TMP/err"
-	[ -f "$TMP/m.hwt/hwtrace.ini" ] || { echo "# left out: programs can not be stepped here: $(head -n 1 "$TMP/err")"; exit 0; }
-	"$HWT" export --to perf -q -f -o "$TMP/m.perf" --images "$TMP/m.img" "$TMP/m.hwt" 2>"$TMP/err" || die "$name: export: $(cat "$TMP/err")"
-	perf script -i "$TMP/m.perf" --itrace=i0nse --symfs "$TMP/m.img" -F tid,ip 2>/dev/null >"$TMP/p"
-	grep -m 3 'trace error' "$TMP/p" && die "$name: perf has errors"
-	awk '{ print $1, $2 }' "$TMP/p" | sort -s -n -k1,1 >"$TMP/p2"
-	"$HWT" list --jsonl "$TMP/m.hwt" 2>/dev/null | sed -n 's/.*"type":"insn".*"tid":\([0-9]*\),.*"addr":"0x\([0-9a-f]*\)".*/\1 \2/p' |
-		sort -s -n -k1,1 >"$TMP/l"
-	[ "$(wc -l <"$TMP/l")" -gt 5000 ] || die "$name: only $(wc -l <"$TMP/l") instructions"
-	cmp "$TMP/l" "$TMP/p2" || die "$name: perf: other instructions"
-	echo "# $name, single steps: $(wc -l <"$TMP/l") instructions of $(cut -d' ' -f1 "$TMP/l" | uniq | wc -l) threads as perf"
-	rm -rf "$TMP/m.hwt" "$TMP/m.img" "$TMP/m.perf"
-}
-[ "$(uname -m)" = x86_64 ] || exit 0
-steps static -- "$TMP/prog" work 6
-steps handlers -- "$TMP/prog" signals
-steps signals -- "$TMP/rec/signals.x86_64" 4
-gcc -O1 -static -pthread -o "$TMP/threads" tests/oracle/progs/threads.c || die "threads: not compiled"
-steps threads --from main -- "$TMP/threads"
-steps "threads, no compressed returns, cycles" --no-retcomp --cyc --from main -- "$TMP/threads"
 exit 0
