@@ -33,11 +33,11 @@ endif
 
 PKGS      := libelf libdw capstone libzstd zlib libtraceevent
 WARN      := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wno-unused-parameter
-# sanitized code takes twice as long to compile with -O2, and finds the same
+# sanitized code takes twice as long to compile with -O2, and finds the same; of truncation -O1 knows too little to warn
 OPT       ?= $(if $(SAN),-O1,-O2) -g
 CFLAGS    ?=
 HWT_CFLAGS = $(SYSFLAGS) -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=default -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -Iinclude -I. \
-	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) $(CFLAGS)
+	$(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all -Wno-format-truncation) $(CFLAGS)
 HWT_LDFLAGS = $(if $(SAN),-fsanitize=$(SAN)) $(LDFLAGS)
 # libipt and OpenCSD ship no usable .pc file in Debian 12; libstdc++ gives the C++ demangler
 LIBS       = $(HAVE_IPT) $(HAVE_BT2) -lopencsd_c_api -lopencsd $(shell $(PKG_CONFIG) --libs $(PKGS)) -lstdc++ -lm -lpthread
