@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # slow.py TOOL ARCH ROOT CAPTURE TRUTH: what latency says of all requests of serve.c, and what why says of the slow ones, against TRUTH, the lines
-# of `whole -t`. Times of truth are ticks, and those of the capture, too.
+# of `whole -t`. Times of truth are ticks, and those of the capture, too. Exit 1: something is wrong; 2: nothing is, but a busy machine did not let
+# happen what was to be shown.
 import json, subprocess, sys
 
 tool, arch, root, cap, truth = sys.argv[1:]
 # what the kernel calls the interrupt of its timer
 timer = {"x86_64": "local_timer", "aarch64": "arch_timer"}[arch]
 true = [json.loads(s) for s in open(truth) if s.startswith("{")]
-bad = 0
+bad, absent = 0, []
 
 
 def complain(what):
@@ -63,7 +64,9 @@ def tell(number, what, part, amount):
 p, t = why(5)
 part = p["extra path"]
 tell(5, "longer", part, t["extra"])
-if part.get("sym") != "extra" or not holds(part["this"], t["extra"] * 98 // 100, t["extra"] * 102 // 100):
+if part.get("sym") != "extra" and part["this"]["hi"] > t["extra"]:
+    absent.append("request 5: another path was longer yet")
+elif part.get("sym") != "extra" or not holds(part["this"], t["extra"] * 98 // 100, t["extra"] * 102 // 100):
     complain("why of the longer request: %s, true %d" % (part, t["extra"]))
 # another thread of a higher priority
 p, t = why(8)
@@ -82,7 +85,9 @@ p, t = why(14)
 part = p["irq"]
 tell(14, "interrupts", part, t["trap"])
 if not t["irqs"]:
-    complain("request 14 was not interrupted: nothing was shown")
+    absent.append("request 14 was not interrupted")
 elif part.get("by") != timer or not holds(part["this"], t["irq"], max(t["trap"], t["irq"])):
     complain("why of the request with interrupts: %s, true %d to %d" % (part, t["irq"], t["trap"]))
-sys.exit(bad > 0)
+for a in absent:
+    print("# not shown: " + a)
+sys.exit(1 if bad else 2 if absent else 0)
