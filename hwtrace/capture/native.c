@@ -236,19 +236,28 @@ static bool is_capture(int dirfd)
 	return yes;
 }
 
+int native_folder(DIR **out, int dirfd, const char *name)
+{
+	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW), rc;
+
+	*out = fd < 0 ? NULL : fdopendir(fd);
+	if (*out)
+		return 0;
+	rc = -errno;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
 /* 1, 0, or negative. */
 static int is_empty(int dirfd)
 {
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), n = 0, rc;
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
+	DIR *d;
+	int rc = native_folder(&d, dirfd, "."), n = 0;
 
-	if (!d) {
-		rc = -errno;
-		if (fd >= 0)
-			close(fd);
+	if (rc)
 		return rc;
-	}
 	while ((e = readdir(d)))
 		n += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
 	closedir(d);
@@ -256,31 +265,26 @@ static int is_empty(int dirfd)
 }
 
 /* Removes the files of folder @sub that a writer makes. */
-static int clean(int dirfd, unsigned sub)
+static int clean(int at, unsigned sub)
 {
 	static const char *const ours[SUBS][4] = {
 		{ "metadata", "cpu*" }, { "*.bin", "*.idx" },
 		{ "[0-9a-f]*", "file-*", "pages.*", "new" }, { "metadata", "cpu*" },
 	};
-	int fd = openat(dirfd, sub_names[sub], O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
-	int rc = 0;
+	DIR *d;
+	int rc = native_folder(&d, at, sub_names[sub]);
 
-	if (!d) {
-		rc = -errno;
-		if (fd >= 0)
-			close(fd);
+	if (rc)
 		return rc == -ENOENT ? 0 : rc;
-	}
 	while ((e = readdir(d)))
 		for (unsigned i = 0; i < 4 && ours[sub][i]; i++)
 			if (!fnmatch(ours[sub][i], e->d_name, FNM_PERIOD) &&
-			    unlinkat(fd, e->d_name, 0) && errno != ENOENT && !rc)
+			    unlinkat(dirfd(d), e->d_name, 0) && errno != ENOENT && !rc)
 				rc = -errno;
 	closedir(d);
 	if (sub == SUB_DIRTY)	/* few captures have it */
-		unlinkat(dirfd, sub_names[sub], AT_REMOVEDIR);
+		unlinkat(at, sub_names[sub], AT_REMOVEDIR);
 	return rc;
 }
 

@@ -45,22 +45,18 @@ static int sync_file(int dirfd, const char *name)
 }
 
 /* All files of a folder, then their names. */
-static int sync_folder(int dirfd)
+static int sync_folder(int at)
 {
-	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = 0, err;
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
+	DIR *d;
+	int rc = native_folder(&d, at, "."), err;
 
-	if (!d) {
-		rc = -errno;
-		if (fd >= 0)
-			close(fd);
+	if (rc)
 		return rc;
-	}
 	while ((e = readdir(d)))
-		if (e->d_name[0] != '.' && (err = sync_file(dirfd, e->d_name)) && !rc)
+		if (e->d_name[0] != '.' && (err = sync_file(at, e->d_name)) && !rc)
 			rc = err;
-	err = code_of(fsync(fd));
+	err = code_of(fsync(dirfd(d)));
 	closedir(d);
 	return rc ? rc : err;
 }

@@ -3,6 +3,8 @@
 #define HWT_CAPTURE_NATIVE_PRIV_H
 
 /* What the files of the writer share. */
+#include <dirent.h>
+
 #include "../base/diag.h"
 #include "../base/idmap.h"
 #include "../source/native_fmt.h"
@@ -91,6 +93,9 @@ void native_shut(struct native_out *o);
 int native_line(struct native_writer *w, const char *section, const char *key, const char *value);
 /* The section so far with its checksum, to the file. The next line begins a new one. */
 int native_end_section(struct native_writer *w);
+
+/* Folder @name of @dirfd, to read which files it has; the caller closes it. 0, or negative. */
+int native_folder(DIR **out, int dirfd, const char *name);
 
 /* A line of [end]: how long the file is. */
 int native_end_file(struct native_writer *w, const struct native_out *o);
