@@ -24,6 +24,8 @@ struct walk {
 	int depth, extra_depth;		/* calls below the function, -1: it does not run */
 	uint64_t fault_at, irq_at, irq_from;
 	bool fault, irq, returned;	/* @returned: by an IRET or ERET */
+	bool called;		/* it is, but was interrupted before its first instruction */
+	uint64_t called_lo, called_hi;
 	struct request r;
 };
 
@@ -85,7 +87,9 @@ static void own_code(struct walk *k, const struct model_event *ev)
 	bool call = b->kind == MODEL_CALL || b->kind == MODEL_ICALL, whole = ev->insns == b->insns;
 
 	if (b->first == k->request && k->depth < 0) {
-		k->r = (struct request){ .begin_lo = k->before, .begin_hi = ev->tick };
+		k->r = (struct request){ .begin_lo = k->called ? k->called_lo : k->before,
+			.begin_hi = k->called ? k->called_hi : ev->tick };
+		k->called = false;
 		k->depth = 0;
 	}
 	if (k->depth < 0)
@@ -111,6 +115,12 @@ static void own_code(struct walk *k, const struct model_event *ev)
 
 static void trap(struct walk *k, const struct model_event *ev)
 {
+	/* a function begins when it is called */
+	if (k->depth < 0 && ev->from == k->request && !k->called) {
+		k->called_lo = k->before;
+		k->called_hi = ev->tick;
+		k->called = true;
+	}
 	if (k->depth < 0 || k->thread != k->main)
 		return;
 	if (ev->trap == MODEL_TRAP_DATA_FAULT && k->level == k->user) {
