@@ -294,6 +294,14 @@ static int walk(struct whole *w, size_t cpu)
 	return rc ? rc : more;
 }
 
+/* The recording may lack the return that ended a visit: it had ended when the next one began. */
+static uint64_t over(const struct whole_cpu *c, size_t line, size_t v)
+{
+	const struct whole_visit *x = &c->visit[line][v];
+
+	return x->over == UINT64_MAX && v + 1 < c->nvisit[line] ? x[1].before : x->over;
+}
+
 /*
  * The records of an event that are stamped while its counting function runs are its. Numbers that
  * the kernel gave them are not looked at here: they are held against this.
@@ -307,7 +315,7 @@ static int assign(struct whole *w, struct whole_cpu *c, size_t line)
 
 		if (c->rec[i].data->id != w->line[line].id || t < c->from || t > c->upto)
 			continue;
-		while (v < c->nvisit[line] && c->visit[line][v].over < t)
+		while (v < c->nvisit[line] && over(c, line, v) < t)
 			v++;
 		if (v == c->nvisit[line] || c->visit[line][v].before > t) {
 			/* the function had begun when the recording did */
